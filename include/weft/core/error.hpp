@@ -1,0 +1,66 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file The exceptions that weft throws.
+//!
+//! Every message says what was attempted, gives the offending values, and ends with the place in
+//! the source where it was noticed. Build messages with `text`:
+//!
+//!     if (columns == 0) throw ShapeError(text("layer_norm: x is ", shape, ", needs a column"));
+#pragma once
+
+#include <source_location>
+#include <stdexcept>
+#include <string>
+
+#include <weft/core/text.hpp>
+
+namespace weft {
+
+//! The base of everything that weft throws on its own account.
+class Error : public std::runtime_error {
+ public:
+  explicit Error(const std::string& message,
+                 std::source_location where = std::source_location::current())
+      : std::runtime_error(text(message, " [", file_of(where), ":", where.line(), "]")),
+        message_(message) {}
+
+  //! The message without the place in the source: what a command line shows its user.
+  [[nodiscard]] const std::string& message() const noexcept { return message_; }
+
+ private:
+  //! The path from `weft/` on, since what comes before differs between machines.
+  static std::string_view file_of(const std::source_location& where) {
+    const std::string_view path = where.file_name();
+    const auto at = path.rfind("weft/");
+    return at == std::string_view::npos ? path : path.substr(at);
+  }
+
+  std::string message_;
+};
+
+//! Shapes that do not fit each other or an operation.
+class ShapeError : public Error {
+  using Error::Error;
+};
+
+//! A value that an interface does not accept (a negative count, zero devices, ...).
+class ArgumentError : public Error {
+  using Error::Error;
+};
+
+//! A corpus, vocabulary or batch that cannot be used as it is.
+class DataError : public Error {
+  using Error::Error;
+};
+
+//! A file whose bytes are not what its format asks for.
+class FormatError : public Error {
+  using Error::Error;
+};
+
+//! The operating system refused: a file that cannot be opened, a disk that is full, ...
+class SystemError : public Error {
+  using Error::Error;
+};
+
+}  // namespace weft
