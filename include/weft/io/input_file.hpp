@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file A file read front to back, unpacked on the way if it is a gzip file.
+#pragma once
+
+#include <weft/core/error.hpp>
+#include <weft/core/index.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+
+namespace weft::io {
+
+//! The bytes of a file, or what a gzip file holds (recognised by its first two bytes, not its
+//! name).
+//!
+//! A gzip file may have several members; bytes after its last member are ignored, as gzip does.
+//!
+//! **Errors.** SystemError if the file is missing, a directory or cannot be read; FormatError if
+//! its gzip stream is damaged or ends early.
+class InputFile {
+ public:
+  explicit InputFile(std::string path) : path_(std::move(path)) {
+    const int descriptor = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
+    if (descriptor < 0) {
+      throw SystemError(text("cannot open ", path_, ": ", std::strerror(errno)));
+    }
+    struct stat status {};
+    if (::fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode)) {
+      ::close(descriptor);
+      throw SystemError(text("cannot read ", path_, ": it is a directory"));
+    }
+    file_.reset(::gzdopen(descriptor, "rb"));
+    if (!file_) {
+      ::close(descriptor);
+      throw SystemError(text("cannot read ", path_, ": zlib has no memory for it"));
+    }
+  }
+
+  //! Reads up to `capacity` bytes; fewer only where the file ends.
+  [[nodiscard]] index_t read(char* out, index_t capacity) {
+    index_t done = 0;
+    while (done < capacity) {
+      const auto wanted = static_cast<unsigned>(std::min(capacity - done, index_t{1} << 30));
+      const int got = ::gzread(file_.get(), out + done, wanted);
+      if (got > 0) done += got;
+      if (got < static_cast<int>(wanted)) {  // the end, or an error that gzread may not return
+        check();
+        break;
+      }
+    }
+    return done;
+  }
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+ private:
+  struct Close {
+    void operator()(gzFile file) const noexcept { ::gzclose_r(file); }
+  };
+
+  void check() const {
+    int code = Z_OK;
+    const char* message = ::gzerror(file_.get(), &code);
+    if (code == Z_OK || code == Z_STREAM_END) return;
+    if (code == Z_ERRNO) throw SystemError(text("cannot read ", path_, ": ", std::strerror(errno)));
+    if (code == Z_BUF_ERROR) throw FormatError(text(path_, ": the gzip stream ends early"));
+    throw FormatError(text(path_, ": the gzip stream is damaged (", message, ")"));
+  }
+
+  std::string path_;
+  std::unique_ptr<gzFile_s, Close> file_;
+};
+
+//! The whole of a file (or of what a gzip file holds) in memory.
+[[nodiscard]] inline std::string read_file(const std::string& path) {
+  constexpr std::size_t chunk_bytes = std::size_t{1} << 16;
+  InputFile file(path);
+  std::string contents;
+  for (;;) {
+    const auto size = contents.size();
+    contents.resize(size + std::max(size, chunk_bytes));
+    const auto room = static_cast<index_t>(contents.size() - size);
+    const auto got = file.read(contents.data() + size, room);
+    contents.resize(size + static_cast<std::size_t>(got));
+    if (got < room) return contents;
+  }
+}
+
+}  // namespace weft::io

@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/io/lines.hpp>
+
+#include "../message_of.hpp"
+#include "../temporary_folder.hpp"
+
+#include <zlib.h>
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+using namespace weft;
+using namespace weft::io;
+using namespace std::string_literals;
+using weft::testing::message_of;
+using weft::testing::TemporaryFolder;
+
+using Lines = std::vector<std::string>;
+
+TEST_CASE("lines end with LF or CR LF, and the last need not end") {
+  TemporaryFolder folder;
+  const auto lines_of = [&](const std::string& contents) {
+    return read_lines(folder.write("text", contents));
+  };
+  CHECK(lines_of("") == Lines{});
+  CHECK(lines_of("\n") == Lines{""});
+  CHECK(lines_of("\n\n") == Lines{"", ""});
+  CHECK(lines_of("a") == Lines{"a"});
+  CHECK(lines_of("a\n") == Lines{"a"});
+  CHECK(lines_of("a\n\nb") == Lines{"a", "", "b"});
+  CHECK(lines_of("a\r\nb\r\n") == Lines{"a", "b"});
+  CHECK(lines_of("a\r\nb\r") == Lines{"a", "b"});
+  CHECK(lines_of("a\rb\r\r\n") == Lines{"a\rb\r"});
+}
+
+TEST_CASE("a byte order mark is dropped at the start of the file and nowhere else") {
+  TemporaryFolder folder;
+  CHECK(read_lines(folder.write("t", "\xEF\xBB\xBF")) == Lines{});
+  CHECK(read_lines(folder.write("t",
+                                "\xEF\xBB\xBF"
+                                "a\n\xEF\xBB\xBF"
+                                "b")) == Lines{"a",
+                                               "\xEF\xBB\xBF"
+                                               "b"});
+}
+
+TEST_CASE("lines longer and shorter than the reader's buffer come out whole") {
+  TemporaryFolder folder;
+  Lines lines;
+  for (const std::size_t size : {65534, 1, 65535, 0, 65536, 2, 65537, 140'000, 3}) {
+    lines.push_back(std::string(size, static_cast<char>('a' + lines.size())));
+  }
+  std::string contents;
+  for (const auto& line : lines) contents += line + "\r\n";
+  CHECK(read_lines(folder.write("t", contents)) == lines);
+}
+
+TEST_CASE("a gzip file gives the lines that it holds") {
+  TemporaryFolder folder;
+  gzFile file = gzopen(folder.path("t.gz").c_str(), "wb");
+  gzputs(file, "Grüße\r\nzwei\n");
+  gzclose(file);
+  CHECK(read_lines(folder.path("t.gz")) == Lines{"Grüße", "zwei"});
+}
+
+TEST_CASE("a gzip file that ends early says in which line") {
+  TemporaryFolder folder;
+  gzFile file = gzopen(folder.path("t").c_str(), "wb");
+  for (int line = 0; line < 30'000; ++line) gzprintf(file, "%d\n", line * 7919 % 100'003);
+  gzclose(file);
+  REQUIRE(read_lines(folder.path("t")).size() == 30'000);
+  std::filesystem::resize_file(folder.path("t"), std::filesystem::file_size(folder.path("t")) - 4);
+  CHECK(message_of<FormatError>([&] {
+          return read_lines(folder.path("t"));
+        }).starts_with(folder.path("t") + ": the gzip stream ends early in line "));
+}
+
+TEST_CASE("a line that is no text is refused with path, line and byte") {
+  TemporaryFolder folder;
+  const auto error_of = [&](const std::string& contents) {
+    const auto path = folder.write("t", contents);
+    return message_of<FormatError>([&] { return read_lines(path); }).substr(path.size());
+  };
+  CHECK(error_of("good\nb\xC3\xA4"
+                 "d\xFC\n") == ", line 2: byte 4 (0xfc) is not UTF-8");
+  CHECK(error_of("cut off \xE2\x82\n") == ", line 1: byte 8 (0xe2) is not UTF-8");
+  CHECK(error_of("good\ngood\n\0\n"s) == ", line 3: byte 0 is NUL: not a text file");
+}
+
+TEST_CASE("a line may be exactly as long as the limit") {
+  TemporaryFolder folder;
+  const auto fits = folder.write("fits", "12345\r\n12345\n12345\r");
+  CHECK(read_lines(fits, 5) == Lines{"12345", "12345", "12345"});
+  const auto longer = folder.write("longer", "12345\n123456\n");
+  CHECK(message_of<FormatError>([&] { return read_lines(longer, 5); }) ==
+        longer + ", line 2: longer than 5 bytes");
+  CHECK(message_of<ArgumentError>([&] { return read_lines(fits, 0); }) ==
+        "lines: the longest line is 0 bytes");
+}
+
+TEST_CASE("a line without an end is refused before it fills the memory") {
+  CHECK(message_of<FormatError>([] { return read_lines("/dev/zero"); }) ==
+        "/dev/zero, line 1: longer than 1048576 bytes");
+}
+
+TEST_CASE("the reader counts lines, and goes on saying that there are no more") {
+  TemporaryFolder folder;
+  LineReader reader(folder.write("t", "a\nb"));
+  std::string line;
+  CHECK(reader.number() == 0);
+  CHECK((reader.next(line) && line == "a" && reader.number() == 1));
+  CHECK((reader.next(line) && line == "b" && reader.number() == 2));
+  CHECK((!reader.next(line) && line.empty() && reader.number() == 2));
+  CHECK(!reader.next(line));
+}
+
+TEST_CASE("written lines are read back") {
+  TemporaryFolder folder;
+  const auto path = folder.path("t");
+  for (const Lines& lines : {Lines{"ä", "", "b\rc"}, Lines{}, Lines{"", ""}}) {
+    write_lines(path, lines);
+    CHECK(read_lines(path) == lines);
+  }
+  CHECK(read_file(path) == "\n\n");
+}
+
+TEST_CASE("what cannot be written leaves the file that was there") {
+  TemporaryFolder folder;
+  const auto path = folder.write("t", "old\n");
+  const auto refused = GENERATE(as<std::string>{}, "two\nlines", "ends with CR\r");
+  CHECK(message_of<ArgumentError>([&] {
+          write_lines(path, Lines{"new", refused});
+        }) == path + ": \"" + refused + "\" is not one line");
+  CHECK(read_lines(path) == Lines{"old"});
+  const auto nowhere = folder.path("no/such/folder");
+  CHECK(message_of<SystemError>([&] { write_lines(nowhere, Lines{"a"}); }) ==
+        "cannot write " + nowhere + ": No such file or directory");
+}
+
+TEST_CASE("a full disk is an error and leaves nothing behind") {
+  TemporaryFolder folder;
+  // The unfinished file leads to the device that is always full.
+  std::filesystem::create_symlink("/dev/full", folder.path("t.unfinished"));
+  const auto path = folder.path("t");
+  CHECK(message_of<SystemError>([&] { write_lines(path, Lines{"a"}); }) ==
+        "cannot write " + path + ": No space left on device");
+  CHECK(std::filesystem::is_empty(folder.path("")));
+}
