@@ -51,7 +51,7 @@ TEST_CASE("a byte order mark is dropped at the start of the file and nowhere els
 TEST_CASE("lines longer and shorter than the reader's buffer come out whole") {
   TemporaryFolder folder;
   Lines lines;
-  for (const std::size_t size : {65534, 1, 65535, 0, 65536, 2, 65537, 140'000, 3}) {
+  for (const std::size_t size : {65534u, 1u, 65535u, 0u, 65536u, 2u, 65537u, 140000u, 3u}) {
     lines.push_back(std::string(size, static_cast<char>('a' + lines.size())));
   }
   std::string contents;

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Cuts a line into words at white space.
+#pragma once
+
+#include <weft/core/index.hpp>
+#include <weft/io/utf8.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+namespace weft::data {
+
+//! Whether a code point separates words, as Python's `str.isspace` says.
+[[nodiscard]] constexpr bool is_white_space(char32_t code_point) noexcept {
+  if (code_point < 0x80) {
+    return code_point == ' ' || (code_point >= 0x09 && code_point <= 0x0D) ||
+           (code_point >= 0x1C && code_point <= 0x1F);
+  }
+  return code_point == 0x85 || code_point == 0xA0 || code_point == 0x1680 ||
+         (code_point >= 0x2000 && code_point <= 0x200A) || code_point == 0x2028 ||
+         code_point == 0x2029 || code_point == 0x202F || code_point == 0x205F ||
+         code_point == 0x3000;
+}
+
+//! Calls `visit(word)` for each word of `line` in order, as Python's `line.split()` cuts it.
+//!
+//! Bytes that are not UTF-8 belong to words.
+template <class Visit>
+constexpr void for_each_word(std::string_view line, Visit&& visit) {
+  std::size_t begin = 0;
+  for (std::size_t at = 0; at < line.size();) {
+    const auto character = io::decode_utf8(line.substr(at));
+    const auto next = at + static_cast<std::size_t>(std::max(character.bytes, index_t{1}));
+    if (character.bytes > 0 && is_white_space(character.code_point)) {
+      if (begin < at) visit(line.substr(begin, at - begin));
+      begin = next;
+    }
+    at = next;
+  }
+  if (begin < line.size()) visit(line.substr(begin));
+}
+
+//! The words of a line; they look into `line`.
+[[nodiscard]] inline std::vector<std::string_view> split_words(std::string_view line) {
+  std::vector<std::string_view> words;
+  for_each_word(line, [&](std::string_view word) { words.push_back(word); });
+  return words;
+}
+
+}  // namespace weft::data
