@@ -1,0 +1,130 @@
+# SPDX-FileCopyrightText: 2026 The weft authors
+# SPDX-License-Identifier: Apache-2.0
+"""Checks the laws that every header keeps: layers.py REPOSITORY
+
+1. Lower folders never include higher ones. A header in include/weft/<folder>/ includes its own
+   folder's headers and those of the folders that MAY_INCLUDE names for it. Only the headers that
+   lie directly in include/weft/ include everything, and nothing includes them.
+2. Ours are included by full path, <weft/folder/name.hpp>, and exist. A .hpp, which any C++20
+   compiler takes, includes no .cuh, which needs nvcc.
+3. No header includes <iostream>, <sstream> or <regex>: every user would pay for them.
+4. A header opens with two SPDX lines and `//! @file`, and says `#pragma once` once.
+5. Every tests/<folder>/<name>.cpp is named in a meson.build: a test that is not built never fails.
+"""
+import pathlib
+import re
+import sys
+from typing import Dict, FrozenSet, List
+
+# From low to high; a folder names folders above it in this table only. Two deliberate absences:
+# nn knows nothing of comm (a strategy wraps a model, never the other way round), and data and
+# metrics know nothing of tensors (they are of use without a model).
+MAY_INCLUDE: Dict[str, str] = {
+    "core": "",
+    "io": "core",
+    "device": "core",
+    "tensor": "core io device",
+    "ops": "core device tensor",
+    "comm": "core device tensor ops",
+    "nn": "core io device tensor ops",
+    "optim": "core io device tensor ops nn",
+    "parallel": "core io device tensor ops comm nn optim",
+    "data": "core io",
+    "metrics": "core io",
+    "generate": "core io device tensor ops nn",
+    "train": "core io device tensor ops comm nn optim parallel data metrics generate",
+    "testing": "core io device tensor ops comm nn optim parallel data metrics generate train",
+}
+COSTLY = frozenset({"iostream", "sstream", "regex"})
+OPENING = ("// SPDX-FileCopyrightText: 2026 The weft authors",
+           "// SPDX-License-Identifier: Apache-2.0",
+           "//! @file ")
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def allowed(folder: str) -> FrozenSet[str]:
+    return frozenset(MAY_INCLUDE[folder].split()) | {folder}
+
+
+def header_faults(root: pathlib.Path, header: pathlib.Path) -> List[str]:
+    """What is wrong with one header; `root` is the folder include/weft."""
+    relative = header.relative_to(root)
+    folder = relative.parts[0] if len(relative.parts) > 1 else None
+    lines = header.read_text(encoding="utf-8").splitlines()
+    faults = []
+
+    def fault(line: int, text: str) -> None:
+        faults.append(f"include/weft/{relative}:{line}: {text}")
+
+    if folder is not None and folder not in MAY_INCLUDE:
+        fault(1, f"the folder {folder}/ has no place in MAY_INCLUDE of tests/layers.py")
+    for number, opening in enumerate(OPENING, start=1):
+        if len(lines) < number or not lines[number - 1].startswith(opening):
+            fault(number, f"must begin with '{opening.strip()}'")
+    if lines.count("#pragma once") != 1:
+        fault(1, "must say '#pragma once', once, on a line of its own")
+
+    for number, line in enumerate(lines, start=1):
+        match = INCLUDE.match(line)
+        if not match:
+            continue
+        quote, name = match[1], match[2]
+        if name in COSTLY:
+            fault(number, f"<{name}> is too costly for a header")
+        if quote == '"':
+            fault(number, f'"{name}": include by full path, in angle brackets')
+        if not name.startswith("weft/"):
+            continue
+        target = pathlib.PurePosixPath(name).relative_to("weft")
+        if not (root / target).is_file():
+            fault(number, f"<{name}> does not exist")
+        if header.suffix == ".hpp" and target.suffix == ".cuh":
+            fault(number, f"<{name}> needs nvcc; this header does not")
+        if folder is None:
+            continue
+        if len(target.parts) == 1:
+            fault(number, f"<{name}> is for users: include what you name")
+        elif folder in MAY_INCLUDE and target.parts[0] not in allowed(folder):
+            fault(number, f"<{name}>: {folder}/ may include {' '.join(sorted(allowed(folder)))}")
+    return faults
+
+
+def unbuilt_tests(tests: pathlib.Path) -> List[str]:
+    """The sources in tests/<folder>/ that neither the table `folders` nor their own recipe names."""
+    table = (tests / "meson.build").read_text(encoding="utf-8")
+    faults = []
+    for source in sorted(tests.glob("*/*.cpp")):
+        folder = source.parent
+        own = folder / "meson.build"
+        if folder.name == "rejects":  # its recipe lists the folder
+            continue
+        if own.is_file():
+            named = f"'{source.name}'" in own.read_text(encoding="utf-8")
+        else:
+            entry = re.search(rf"'{folder.name}':\s*\[(.*?)\]", table, re.S)
+            named = entry is not None and f"'{source.stem}'" in entry[1]
+        if not named:
+            faults.append(f"tests/{source.relative_to(tests)}:1: no meson.build names this test")
+    return faults
+
+
+def faults_of(repository: pathlib.Path) -> List[str]:
+    root = repository / "include" / "weft"
+    headers = sorted(p for p in root.rglob("*") if p.suffix in (".hpp", ".cuh"))
+    if not headers:
+        return [f"{root}: has no headers"]
+    return ([fault for header in headers for fault in header_faults(root, header)]
+            + unbuilt_tests(repository / "tests"))
+
+
+def main(repository: str) -> int:
+    faults = faults_of(pathlib.Path(repository))
+    print("\n".join(faults) if faults else "every header keeps the laws")
+    return 1 if faults else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2:
+        sys.exit("usage: layers.py REPOSITORY")
+    sys.exit(main(sys.argv[1]))

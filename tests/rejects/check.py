@@ -1,0 +1,64 @@
+# SPDX-FileCopyrightText: 2026 The weft authors
+# SPDX-License-Identifier: Apache-2.0
+"""Checks that a program does not compile, and why: check.py SOURCE COMPILER [ARGUMENTS]
+
+The first line of the source says what the compiler's first error must contain:
+
+    // expect: heads must divide d_model
+
+Several `expect:` lines at the top are alternatives, where compilers word an error differently.
+"""
+import os
+import pathlib
+import subprocess
+import sys
+from typing import List
+
+EXPECT = "// expect: "
+
+
+def expectations(source: str) -> List[str]:
+    """What the `expect:` lines that open `source` say."""
+    expected = []
+    for line in source.splitlines():
+        if not line.startswith(EXPECT):
+            break
+        expected.append(line[len(EXPECT):].strip())
+    return expected
+
+
+def first_error(diagnostics: str) -> str:
+    return next((line for line in diagnostics.splitlines() if "error:" in line), "")
+
+
+def fault(source: pathlib.Path, compiler: List[str]) -> str:
+    """Why the program is not rejected as it should be; empty where it is."""
+    expected = expectations(source.read_text(encoding="utf-8"))
+    if not expected or not all(expected):
+        return f"the first line must be '{EXPECT}' and a part of the error message"
+    # In the C locale compilers quote with ', whatever the user's language.
+    run = subprocess.run([*compiler, "-fsyntax-only", str(source)], text=True, errors="replace",
+                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+                         env={**os.environ, "LC_ALL": "C"})
+    if run.returncode == 0:
+        return "compiles, and must not"
+    error = first_error(run.stdout)
+    if not any(part in error for part in expected):
+        return f"expected {' or '.join(map(repr, expected))} in the first error:\n{run.stdout}"
+    print(error)
+    return ""
+
+
+def main(arguments: List[str]) -> int:
+    if len(arguments) < 2:
+        print("usage: check.py SOURCE COMPILER [ARGUMENTS]", file=sys.stderr)
+        return 2
+    source = pathlib.Path(arguments[0])
+    found = fault(source, arguments[1:])
+    if found:
+        print(f"{source}: {found}")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
