@@ -1,0 +1,157 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Sentences and their translations as the ids of their words.
+#pragma once
+
+#include <weft/core/error.hpp>
+#include <weft/core/index.hpp>
+#include <weft/data/parallel_text.hpp>
+#include <weft/data/token_rows.hpp>
+#include <weft/data/vocabulary.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <iterator>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace weft::data {
+
+//! Pairs of encoded sentences: words only, and the ids that batches put around them.
+struct ParallelCorpus {
+  TokenRows source;
+  TokenRows target;
+  std::vector<index_t> pairs;  //!< Which pair of the ParallelText each was.
+  token_t source_eos = 0;
+  token_t target_bos = 0;
+  token_t target_eos = 0;
+
+  [[nodiscard]] index_t size() const noexcept { return source.size(); }
+
+  //! The rows that a sentence takes in a batch: its words and `<eos>`, or `<bos>` and its words.
+  [[nodiscard]] index_t source_length(index_t sentence) const noexcept {
+    return source.length(sentence) + 1;
+  }
+  [[nodiscard]] index_t target_length(index_t sentence) const noexcept {
+    return target.length(sentence) + 1;
+  }
+};
+
+//! What to do with a pair of which a side is too long.
+enum class TooLong { refuse, drop, truncate };
+
+//! The most rows that a sentence may take in a batch, `<eos>` included, as a model's positions do.
+struct LengthLimit {
+  index_t longest = std::numeric_limits<index_t>::max();
+  TooLong then = TooLong::refuse;
+};
+
+//! What became of a text's pairs and words; `to_text` makes the lines that a trainer prints.
+struct EncodingReport {
+  struct Side {
+    index_t words = 0;
+    index_t unknown = 0;  //!< Words that became `<unk>`.
+    index_t longest = 0;  //!< `<eos>` included.
+  };
+
+  index_t pairs = 0;
+  index_t skipped = 0;                 //!< A side had no words, ...
+  std::vector<index_t> skipped_lines;  //!< ... for the first few in these lines.
+  index_t dropped = 0;                 //!< A side was too long.
+  index_t truncated = 0;               //!< A side was too long and lost words at its end.
+  Side source;
+  Side target;
+};
+
+//! For example "pairs: 29000; skipped, a side without words: 2 (at 7, 9)", and a line for each
+//! side.
+[[nodiscard]] inline std::string to_text(const EncodingReport& report) {
+  std::string lines = text("pairs: ", report.pairs);
+  if (report.skipped > 0) {
+    lines += text("; skipped, a side without words: ", report.skipped, " (at");
+    std::string_view before = " ";
+    for (const index_t line : report.skipped_lines) {
+      lines += text(before, line);
+      before = ", ";
+    }
+    lines += report.skipped > std::ssize(report.skipped_lines) ? ", ...)" : ")";
+  }
+  if (report.dropped > 0) lines += text("; dropped as too long: ", report.dropped);
+  if (report.truncated > 0) lines += text("; truncated: ", report.truncated);
+  const auto add_side = [&](std::string_view name, const EncodingReport::Side& side) {
+    lines += text('\n', name, ": ", side.words, " words, ", side.unknown,
+                  " unknown, longest sentence ", side.longest, " with its end");
+  };
+  add_side("source", report.source);
+  add_side("target", report.target);
+  return lines;
+}
+
+//! A corpus and how it came about.
+struct EncodedText {
+  ParallelCorpus corpus;
+  EncodingReport report;
+};
+
+//! Encodes the words of a text, cut at white space.
+//!
+//! **Errors.** DataError, naming line and length, for a sentence that is too long and to be
+//! refused, and if a vocabulary lacks `<eos>` or the target's `<bos>`; ArgumentError if the limit
+//! is below 2.
+[[nodiscard]] inline EncodedText encode_text(const ParallelText& pairs,
+                                             const Vocabulary& source_words,
+                                             const Vocabulary& target_words,
+                                             LengthLimit limit = {}) {
+  if (limit.longest < 2) {
+    throw ArgumentError(text("encode_text: sentences of at most ", limit.longest,
+                             " tokens have no room for a word and <eos>"));
+  }
+  EncodedText out;
+  auto& [corpus, report] = out;
+  corpus.source_eos = source_words.eos();
+  corpus.target_bos = target_words.bos();
+  corpus.target_eos = target_words.eos();
+  report.skipped = pairs.skipped;
+  report.skipped_lines = pairs.skipped_lines;
+  const auto too_long = [&](const std::vector<token_t>& words) {
+    return std::ssize(words) >= limit.longest;
+  };
+  const auto add = [&](std::vector<token_t>& words, const Vocabulary& vocabulary, TokenRows& rows,
+                       EncodingReport::Side& side) {
+    if (too_long(words)) words.resize(static_cast<std::size_t>(limit.longest - 1));
+    rows.tokens.insert(rows.tokens.end(), words.begin(), words.end());
+    rows.end_row();
+    side.words += std::ssize(words);
+    side.unknown += std::ranges::count(words, vocabulary.unk());
+    side.longest = std::max(side.longest, std::ssize(words) + 1);
+  };
+
+  for (index_t pair = 0; pair < pairs.size(); ++pair) {
+    const auto at = static_cast<std::size_t>(pair);
+    auto source = source_words.encode(pairs.source[at]);
+    auto target = target_words.encode(pairs.target[at]);
+    if (too_long(source) || too_long(target)) {
+      if (limit.then == TooLong::refuse) {
+        const bool of_source = too_long(source);
+        throw DataError(text(pairs.name, ", line ", pairs.lines[at], ": the ",
+                             of_source ? "source" : "target", " sentence has ",
+                             (of_source ? source : target).size() + 1,
+                             " tokens with its end, the limit is ", limit.longest));
+      }
+      if (limit.then == TooLong::drop) {
+        ++report.dropped;
+        continue;
+      }
+      ++report.truncated;
+    }
+    add(source, source_words, corpus.source, report.source);
+    add(target, target_words, corpus.target, report.target);
+    corpus.pairs.push_back(pair);
+  }
+  report.pairs = corpus.size();
+  return out;
+}
+
+}  // namespace weft::data

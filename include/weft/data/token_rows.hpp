@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Sentences of different lengths, packed one after the other.
+#pragma once
+
+#include <weft/core/index.hpp>
+
+#include <cstddef>
+#include <iterator>
+#include <span>
+#include <vector>
+
+namespace weft::data {
+
+//! Rows of tokens without padding: row n is tokens[offsets[n]], ..., tokens[offsets[n + 1] - 1].
+struct TokenRows {
+  std::vector<token_t> tokens;
+  std::vector<index_t> offsets = {0};  //!< One more than there are rows.
+
+  [[nodiscard]] index_t size() const noexcept { return std::ssize(offsets) - 1; }
+
+  [[nodiscard]] index_t length(index_t row) const noexcept {
+    const auto at = static_cast<std::size_t>(row);
+    return offsets[at + 1] - offsets[at];
+  }
+
+  [[nodiscard]] std::span<const token_t> operator[](index_t row) const noexcept {
+    return std::span(tokens).subspan(
+        static_cast<std::size_t>(offsets[static_cast<std::size_t>(row)]),
+        static_cast<std::size_t>(length(row)));
+  }
+
+  //! Makes a row of the tokens that were appended to `tokens` since the last one.
+  void end_row() { offsets.push_back(std::ssize(tokens)); }
+
+  //! Drops all rows and keeps their memory.
+  void clear() noexcept {
+    tokens.clear();
+    offsets.resize(1);
+  }
+
+  friend bool operator==(const TokenRows&, const TokenRows&) = default;
+};
+
+}  // namespace weft::data
