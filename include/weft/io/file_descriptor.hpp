@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file An open file of the operating system.
+#pragma once
+
+#include <weft/core/error.hpp>
+#include <weft/core/text.hpp>
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string_view>
+#include <utility>
+
+namespace weft::io {
+
+//! Owns a descriptor and closes it, without looking at what `close` says: right for files that are
+//! only read.
+class FileDescriptor {
+ public:
+  FileDescriptor() = default;
+  explicit FileDescriptor(int number) noexcept : number_(number) {}
+  FileDescriptor(FileDescriptor&& other) noexcept : number_(other.release()) {}
+  FileDescriptor& operator=(FileDescriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
+  ~FileDescriptor() {
+    if (is_open()) ::close(number_);
+  }
+
+  [[nodiscard]] bool is_open() const noexcept { return number_ >= 0; }
+  [[nodiscard]] int get() const noexcept { return number_; }
+
+  //! Gives the descriptor to the caller, who closes it.
+  [[nodiscard]] int release() noexcept { return std::exchange(number_, -1); }
+
+ private:
+  int number_ = -1;
+};
+
+//! The error that `errno` tells of: `cannot write run/model.safetensors: No space left on device`.
+[[nodiscard]] inline SystemError system_error(std::string_view action, std::string_view path,
+                                              Place where = Place::here()) {
+  return SystemError(text("cannot ", action, " ", path, ": ", std::strerror(errno)), where);
+}
+
+}  // namespace weft::io
