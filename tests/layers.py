@@ -30,7 +30,7 @@ MAY_INCLUDE: Dict[str, str] = {
     "optim": "core io device tensor ops nn",
     "parallel": "core io device tensor ops comm nn optim",
     "data": "core io",
-    "metrics": "core io",
+    "metrics": "core io data",
     "generate": "core io device tensor ops nn",
     "train": "core io device tensor ops comm nn optim parallel data metrics generate",
     "testing": "core io device tensor ops comm nn optim parallel data metrics generate train",
