@@ -8,20 +8,29 @@
 //!     if (columns == 0) throw ShapeError(text("layer_norm: x is ", shape, ", needs a column"));
 #pragma once
 
-#include <source_location>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include <weft/core/text.hpp>
 
 namespace weft {
 
+//! A place in the source: std::source_location, which clang 14 cannot take from libstdc++.
+struct Place {
+  const char* file;
+  int line;
+
+  static constexpr Place here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return {file, line};
+  }
+};
+
 //! The base of everything that weft throws on its own account.
 class Error : public std::runtime_error {
  public:
-  explicit Error(const std::string& message,
-                 std::source_location where = std::source_location::current())
-      : std::runtime_error(text(message, " [", file_of(where), ":", where.line(), "]")),
+  explicit Error(const std::string& message, Place where = Place::here())
+      : std::runtime_error(text(message, " [", short_name(where.file), ":", where.line, "]")),
         message_(message) {}
 
   //! The message without the place in the source: what a command line shows its user.
@@ -29,8 +38,7 @@ class Error : public std::runtime_error {
 
  private:
   //! The path from `weft/` on, since what comes before differs between machines.
-  static std::string_view file_of(const std::source_location& where) {
-    const std::string_view path = where.file_name();
+  static std::string_view short_name(std::string_view path) {
     const auto at = path.rfind("weft/");
     return at == std::string_view::npos ? path : path.substr(at);
   }

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file The extents of a dense, row-major array.
+#pragma once
+
+#include <array>
+#include <initializer_list>
+#include <string>
+
+#include <weft/core/error.hpp>
+#include <weft/core/index.hpp>
+
+namespace weft {
+
+//! Up to four extents, slowest first. A shape without extents is that of a single number.
+class Shape {
+ public:
+  static constexpr int max_rank = 4;
+
+  constexpr Shape() = default;
+
+  constexpr Shape(std::initializer_list<index_t> extents) {
+    if (extents.size() > max_rank) throw ShapeError(text("Shape: rank ", extents.size(), " > 4"));
+    for (const index_t extent : extents) {
+      if (extent < 0) throw ShapeError(text("Shape: extent ", extent, " is negative"));
+      extents_[static_cast<std::size_t>(rank_++)] = extent;
+    }
+  }
+
+  [[nodiscard]] constexpr int rank() const { return rank_; }
+
+  [[nodiscard]] constexpr index_t operator[](int axis) const {
+    return extents_[static_cast<std::size_t>(axis)];
+  }
+
+  //! The number of elements: the product of the extents.
+  [[nodiscard]] constexpr index_t size() const {
+    index_t product = 1;
+    for (int axis = 0; axis < rank_; ++axis) product *= (*this)[axis];
+    return product;
+  }
+
+  //! The last extent, C of an array (..., C); 1 for a single number.
+  [[nodiscard]] constexpr index_t columns() const { return rank_ == 0 ? 1 : (*this)[rank_ - 1]; }
+
+  //! The product of all extents but the last: N of an array seen as (N, C).
+  [[nodiscard]] constexpr index_t rows() const {
+    index_t product = 1;
+    for (int axis = 0; axis + 1 < rank_; ++axis) product *= (*this)[axis];
+    return product;
+  }
+
+  friend constexpr bool operator==(const Shape&, const Shape&) = default;
+
+  friend std::string to_text(const Shape& shape) {
+    std::string out = "(";
+    for (int axis = 0; axis < shape.rank(); ++axis) {
+      if (axis > 0) out += ", ";
+      out += std::to_string(shape[axis]);
+    }
+    return out + ")";
+  }
+
+ private:
+  std::array<index_t, max_rank> extents_{};
+  int rank_ = 0;
+};
+
+}  // namespace weft

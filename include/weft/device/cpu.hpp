@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Logical devices made of processor cores.
+#pragma once
+
+#include <atomic>
+#include <string>
+
+#include <weft/core/error.hpp>
+#include <weft/core/index.hpp>
+#include <weft/device/arena.hpp>
+#include <weft/device/device.hpp>
+#include <weft/device/lanes.hpp>
+#include <weft/device/team.hpp>
+#include <weft/device/worker.hpp>
+
+namespace weft {
+
+//! A share of the machine's cores: memory, a worker, and a team of threads for its loops.
+//!
+//! Operations are synchronous: they return when their result is there. Four devices of one thread
+//! and one device of four threads are equally good on a machine with four cores.
+class Cpu {
+ public:
+  using Lanes = CpuLanes;
+
+  //! **Errors.** ArgumentError unless threads > 0.
+  explicit Cpu(int threads = 1, int index = 0) : index_(index), team_(threads) {}
+
+  Cpu(const Cpu&) = delete;
+  Cpu& operator=(const Cpu&) = delete;
+
+  [[nodiscard]] int index() const { return index_; }
+  [[nodiscard]] int threads() const { return team_.size(); }
+
+  [[nodiscard]] void* allocate(index_t bytes) { return arena_.allocate(bytes); }
+  void deallocate(void* pointer) noexcept { arena_.deallocate(pointer); }
+  [[nodiscard]] const Arena& memory() const { return arena_; }
+  [[nodiscard]] Arena& memory() { return arena_; }
+
+  void submit(Worker::Task task) { worker_.submit(task); }
+  void synchronize() {}
+
+  static bool shares_memory(const Cpu&, const Cpu&) { return true; }
+
+  //! Calls `f(begin, end)` on the team for parts that cover 0 to n - 1, each at least `grain` long.
+  template <class F>
+  void for_parts(index_t n, index_t grain, F&& f) {
+    const index_t most = grain < 1 ? n : n / grain;
+    const int parts = static_cast<int>(most < threads() ? most : threads());
+    if (parts <= 1) {
+      if (n > 0) f(index_t{0}, n);
+      return;
+    }
+    team_.run([&](int member) {
+      if (member < parts) f(n * member / parts, n * (member + 1) / parts);
+    });
+  }
+
+  //! Calls `f(lanes, row)` for each of n rows whose work is about `cost` elements.
+  template <class F>
+  void for_rows(index_t n, index_t cost, const F& f) {
+    for_parts(n, smallest_share / (cost < 1 ? 1 : cost) + 1,
+              [&](index_t begin, index_t end) { run_rows(f, begin, end); });
+  }
+
+  //! Calls `f(task)` for 0 to n - 1, each on whichever thread is free: for tasks of uneven length.
+  template <class F>
+  void for_tasks(index_t n, F&& f) {
+    if (threads() == 1 || n <= 1) {
+      for (index_t task = 0; task < n; ++task) f(task);
+      return;
+    }
+    std::atomic<index_t> next{0};
+    team_.run([&](int) {
+      for (index_t task; (task = next.fetch_add(1, std::memory_order_relaxed)) < n;) f(task);
+    });
+  }
+
+  friend std::string to_text(const Cpu& device) { return text("cpu:", device.index()); }
+
+ private:
+  //! Fewer elements than this a thread are not worth waking it (some 5 us).
+  static constexpr index_t smallest_share = 8192;
+
+  //! `flatten` inlines the kernel's lambdas into the loop whatever their size.
+  template <class F>
+  [[gnu::flatten]] static void run_rows(const F& f, index_t begin, index_t end) {
+    for (index_t row = begin; row < end; ++row) f(CpuLanes{}, row);
+  }
+
+  int index_;
+  Arena arena_;
+  Team team_;
+  Worker worker_;
+};
+
+static_assert(Device<Cpu>);
+
+}  // namespace weft

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file The concept of a logical device.
+#pragma once
+
+#include <concepts>
+#include <string>
+
+#include <weft/core/index.hpp>
+#include <weft/device/worker.hpp>
+
+namespace weft {
+
+//! A logical device: memory, an in-order queue of work, and the worker that runs it.
+//!
+//! **Semantics.** Several logical devices may sit on one physical one. An operation called with a
+//! device runs on it in the order of the calls; one thread at a time calls operations of a device:
+//! the worker, or, while the worker is idle, any other. `submit` hands the worker a task;
+//! `synchronize` returns when what was called before it has ended. `shares_memory(a, b)`: an
+//! operation on `a` may read what lies on `b`.
+template <class D>
+concept Device = requires(D& device, const D& other, index_t bytes, void* pointer,
+                          Worker::Task task) {
+  { device.index() } -> std::same_as<int>;
+  { device.allocate(bytes) } -> std::same_as<void*>;
+  { device.deallocate(pointer) };
+  { device.submit(task) };
+  { device.synchronize() };
+  { D::shares_memory(other, other) } -> std::same_as<bool>;
+  { to_text(other) } -> std::convertible_to<std::string>;
+};
+
+}  // namespace weft

@@ -1,0 +1,44 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file The lanes of a CPU thread that share a row.
+#pragma once
+
+#include <limits>
+
+#include <weft/core/simd.hpp>
+
+namespace weft {
+
+//! Walks over the columns of one row, sixteen at a time.
+//!
+//! A kernel that is a row or an element is written once, against this interface; on a GPU its
+//! lanes are those of a warp or block. Every sum has a fixed order: sixteen running sums, then a
+//! tree, whatever the machine's own vector width.
+struct CpuLanes {
+  //! Calls `f(pack)` for the packs that cover columns 0 to n - 1.
+  template <class F>
+  WEFT_INLINE void for_each(index_t n, F f) const {
+    index_t c = 0;
+    for (; c + simd::width <= n; c += simd::width) f(simd::Full{c});
+    if (c < n) f(simd::Tail{c, static_cast<int>(n - c)});
+  }
+
+  //! The sum over columns of `f(pack)`, in float.
+  template <class F>
+  WEFT_INLINE float sum(index_t n, F f) const {
+    simd::Floats total{};
+    for_each(n, [&](auto c) { total += simd::mask_tail(c, f(c), 0.0f); });
+    return simd::sum(total);
+  }
+
+  //! The largest `f(pack)`; minus infinity over no columns.
+  template <class F>
+  WEFT_INLINE float max(index_t n, F f) const {
+    constexpr float lowest = -std::numeric_limits<float>::infinity();
+    simd::Floats largest = simd::broadcast(lowest);
+    for_each(n, [&](auto c) { largest = simd::max(largest, simd::mask_tail(c, f(c), lowest)); });
+    return simd::max(largest);
+  }
+};
+
+}  // namespace weft

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file A fixed set of threads that share the loops of one device.
+#pragma once
+
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <weft/core/error.hpp>
+#include <weft/core/index.hpp>
+
+namespace weft {
+
+//! The calling thread and `size - 1` others run one function together.
+//!
+//! Not OpenMP's team: several devices live in one process, each with its own threads, and
+//! ThreadSanitizer understands these (it reports libgomp's barriers as races).
+class Team {
+ public:
+  explicit Team(int size) : size_(size) {
+    if (size < 1) throw ArgumentError(text("Team: needs at least one thread, not ", size));
+    threads_.reserve(static_cast<std::size_t>(size - 1));
+    for (int member = 1; member < size; ++member) {
+      threads_.emplace_back([this, member] { serve(member); });
+    }
+  }
+
+  Team(const Team&) = delete;
+  Team& operator=(const Team&) = delete;
+
+  ~Team() {
+    stop_.store(true, std::memory_order_relaxed);
+    wake();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+  [[nodiscard]] int size() const { return size_; }
+
+  //! Calls `f(member)` for members 0 to size - 1, member 0 on the calling thread, and returns when
+  //! all are done. The first exception (of the lowest member) is rethrown. One caller at a time.
+  template <class F>
+  void run(F&& f) {
+    if (size_ == 1) {
+      f(0);
+      return;
+    }
+    using Function = std::remove_reference_t<F>;
+    function_ = const_cast<void*>(static_cast<const void*>(&f));
+    call_ = [](void* function, int member) { (*static_cast<Function*>(function))(member); };
+    running_.store(size_ - 1, std::memory_order_relaxed);
+    wake();
+    invoke(0);
+    wait_while(running_, [](int running) { return running != 0; });
+    if (failed_member_ >= 0) {
+      failed_member_ = -1;
+      std::rethrow_exception(std::exchange(failure_, nullptr));
+    }
+  }
+
+ private:
+  //! Loops of one step follow each other within microseconds: spinning that long before sleeping
+  //! saves the wake-up. 2000 polls are some 20 us.
+  static constexpr int polls_before_sleep = 2000;
+
+  //! Tells the processor that this thread is polling.
+  static void relax() {
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#endif
+  }
+
+  template <class T, class Predicate>
+  static T wait_while(std::atomic<T>& value, Predicate waiting) {
+    T seen = value.load(std::memory_order_acquire);
+    for (int poll = 0; waiting(seen); ++poll) {
+      if (poll < polls_before_sleep) {
+        relax();
+      } else {
+        value.wait(seen, std::memory_order_acquire);
+      }
+      seen = value.load(std::memory_order_acquire);
+    }
+    return seen;
+  }
+
+  void wake() {
+    generation_.fetch_add(1, std::memory_order_release);
+    generation_.notify_all();
+  }
+
+  void serve(int member) {
+    for (unsigned done = 0;;) {
+      done = wait_while(generation_, [done](unsigned now) { return now == done; });
+      if (stop_.load(std::memory_order_relaxed)) return;
+      invoke(member);
+      if (running_.fetch_sub(1, std::memory_order_acq_rel) == 1) running_.notify_one();
+    }
+  }
+
+  void invoke(int member) noexcept {
+    try {
+      call_(function_, member);
+    } catch (...) {
+      const std::scoped_lock lock(failure_mutex_);
+      if (failed_member_ < 0 || member < failed_member_) {
+        failed_member_ = member;
+        failure_ = std::current_exception();
+      }
+    }
+  }
+
+  int size_;
+  void* function_ = nullptr;
+  void (*call_)(void*, int) = nullptr;
+  std::atomic<unsigned> generation_{0};
+  std::atomic<int> running_{0};
+  std::atomic<bool> stop_{false};
+  std::mutex failure_mutex_;
+  int failed_member_ = -1;
+  std::exception_ptr failure_;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace weft

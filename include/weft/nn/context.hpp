@@ -1,0 +1,126 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file What a module is given with its inputs.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include <weft/core/philox.hpp>
+#include <weft/nn/parameter.hpp>
+#include <weft/nn/parameter_layout.hpp>
+#include <weft/ops/dropout.hpp>
+#include <weft/ops/write.hpp>
+#include <weft/tensor/tensor.hpp>
+
+namespace weft::nn {
+
+enum class Mode { train, evaluate };
+
+//! What a forward pass returns: the output, and what the backward pass needs of the inputs.
+//!
+//! `Saved` is a plain value. A module keeps nothing of a call, so that any number of micro-batches
+//! can be under way at once.
+template <class Output, class Saved>
+struct Result {
+  Output output;
+  Saved saved;
+};
+
+//! The gradients of one lane: one buffer, and which parts of it were written in this update.
+template <class D>
+class Gradients {
+ public:
+  Gradients() = default;
+  Gradients(D& device, const ParameterLayout& layout)
+      : buffer_(device, {layout.gradients}), written_(layout.slots.size(), false) {}
+
+  [[nodiscard]] float* data() const { return buffer_.data(); }
+
+  //! Begins an update: the next write to each part replaces it.
+  void begin() { std::fill(written_.begin(), written_.end(), false); }
+
+  //! The place of a parameter's gradient, and whether this use is the update's first.
+  [[nodiscard]] std::pair<View<float>, ops::Write> claim(const Parameter& p) {
+    const bool first = !written_[static_cast<std::size_t>(p.slot)];
+    for (int slot = p.slot; slot < p.slot + p.slots; ++slot) {
+      written_[static_cast<std::size_t>(slot)] = true;
+    }
+    return {View<float>(buffer_.data() + p.gradient_offset, p.shape),
+            first ? ops::Write::replace : ops::Write::accumulate};
+  }
+
+  //! Ends an update: what no micro-batch wrote is 0.
+  void end(const ParameterLayout& layout) {
+    for (std::size_t slot = 0; slot < written_.size(); ++slot) {
+      const auto [offset, size] = layout.slots[slot];
+      if (!written_[slot]) {
+        std::memset(buffer_.data() + offset, 0, static_cast<std::size_t>(size) * sizeof(float));
+      }
+    }
+  }
+
+ private:
+  Tensor<float, D> buffer_;
+  std::vector<bool> written_;
+};
+
+//! The device, the values, where gradients go, the mode, and the random key of one pass.
+//!
+//! Modules are immutable and hold places; the context holds the buffers that the places lie in. So
+//! one module serves every replica and micro-batch.
+template <class D>
+class Context {
+ public:
+  //! For evaluation: no gradients, nothing dropped.
+  Context(D& device, const float* values) : device_(&device), values_(values) {}
+
+  //! For training.
+  Context(D& device, const float* values, Gradients<D>& gradients, RandomKey key)
+      : device_(&device),
+        values_(values),
+        gradients_(&gradients),
+        mode_(Mode::train),
+        key_(key) {}
+
+  [[nodiscard]] D& device() const { return *device_; }
+  [[nodiscard]] bool training() const { return mode_ == Mode::train; }
+
+  //! The values of a parameter.
+  [[nodiscard]] View<const float> value(const Parameter& p) const {
+    return {values_ + p.value_offset, p.shape};
+  }
+
+  //! A tensor on the context's device with undefined elements.
+  template <class T = float>
+  [[nodiscard]] Tensor<T, D> empty(Shape shape) const {
+    return Tensor<T, D>(*device_, shape);
+  }
+
+  //! The mask of a place of dropout; it drops nothing in evaluation.
+  [[nodiscard]] ops::DropoutMask mask(const DropoutSite& site) const {
+    if (!training()) return {};
+    return ops::DropoutMask(site.probability, key_, site.operation);
+  }
+
+  //! Has a parameter's gradient computed: calls `f(View<float> gradient, ops::Write)`, now or later.
+  //!
+  //! `f` holds what it needs by value: a schedule may run it after the backward pass went on.
+  template <class F>
+  void gradient(const Parameter& p, F&& f) {
+    const auto [view, write] = gradients_->claim(p);
+    f(view, write);
+  }
+
+ private:
+  D* device_;
+  const float* values_;
+  Gradients<D>* gradients_ = nullptr;
+  Mode mode_ = Mode::evaluate;
+  RandomKey key_;
+};
+
+}  // namespace weft::nn

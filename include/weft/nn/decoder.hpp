@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Decoder layers: causal self-attention, attention to a memory, and a feed-forward network.
+#pragma once
+
+#include <utility>
+
+#include <weft/nn/context.hpp>
+#include <weft/nn/dropouts.hpp>
+#include <weft/nn/feed_forward.hpp>
+#include <weft/nn/multi_head_attention.hpp>
+#include <weft/nn/sublayer.hpp>
+#include <weft/tensor/sequences.hpp>
+
+namespace weft::nn {
+
+//! The gradient of a memory that several layers read: each adds its part, the last layer first.
+template <class D>
+struct MemoryGradient {
+  Tensor<float, D> values;  //!< (M, C)
+  ops::Write write = ops::Write::replace;
+};
+
+//! One layer.
+//!
+//! **Shapes.** x, y: (N, C). memory: (M, C).
+template <index_t C, index_t H, index_t F, Norm Place = Norm::pre, bool AttentionBias = false,
+          ops::Activation A = ops::Activation::relu>
+struct DecoderLayer {
+  using Attention = MultiHeadAttention<C, H, AttentionBias>;
+  using Network = FeedForward<C, F, A>;
+
+  Attention self_attention;
+  Sublayer<C, Place> self_residual;
+  Attention cross_attention;
+  Sublayer<C, Place> cross_residual;
+  Network feed_forward;
+  Sublayer<C, Place> feed_forward_residual;
+
+  constexpr DecoderLayer() = default;
+  constexpr explicit DecoderLayer(Dropouts dropouts)
+      : self_attention(dropouts.attention),
+        self_residual(dropouts.residual),
+        cross_attention(dropouts.attention),
+        cross_residual(dropouts.residual),
+        feed_forward(dropouts.activation),
+        feed_forward_residual(dropouts.residual) {}
+
+  template <class Self, class Visit>
+  static constexpr void members(Self& self, Visit&& visit) {
+    visit("self_attention", self.self_attention);
+    visit("self_attention", self.self_residual);
+    visit("cross_attention", self.cross_attention);
+    visit("cross_attention", self.cross_residual);
+    visit("feed_forward", self.feed_forward);
+    visit("feed_forward", self.feed_forward_residual);
+  }
+
+  template <class D>
+  struct Saved {
+    typename Sublayer<C, Place>::template Saved<D> self_residual, cross_residual,
+        feed_forward_residual;
+    typename Attention::template Saved<D> self_attention;
+    typename Attention::template CrossSaved<D> cross_attention;
+    typename Network::template Saved<D> feed_forward;
+  };
+
+  template <class D>
+  [[nodiscard]] Result<Rows<C, D>, Saved<D>> forward(Context<D>& ctx, const Rows<C, D>& x,
+                                                     const Rows<C, D>& memory) const {
+    auto [z, saved_1] = self_residual.enter(ctx, x);
+    auto [attended, saved_self] = self_attention.forward(ctx, z, true);
+    const auto u =
+        self_residual.leave(ctx, x, attended, self_attention.branch_bias(ctx), saved_1);
+
+    auto [v, saved_2] = cross_residual.enter(ctx, u);
+    auto [recalled, saved_cross] = cross_attention.forward(ctx, v, memory);
+    const auto w =
+        cross_residual.leave(ctx, u, recalled, cross_attention.branch_bias(ctx), saved_2);
+
+    auto [s, saved_3] = feed_forward_residual.enter(ctx, w);
+    auto [fed, saved_network] = feed_forward.forward(ctx, s);
+    auto y = feed_forward_residual.leave(ctx, w, fed, feed_forward.branch_bias(ctx), saved_3);
+    return {std::move(y),
+            {std::move(saved_1), std::move(saved_2), std::move(saved_3), std::move(saved_self),
+             std::move(saved_cross), std::move(saved_network)}};
+  }
+
+  template <class D>
+  [[nodiscard]] Rows<C, D> backward(Context<D>& ctx, Saved<D>&& saved, const Rows<C, D>& dy,
+                                    MemoryGradient<D>& dmemory) const {
+    auto turn = feed_forward_residual.begin_backward(ctx, saved.feed_forward_residual, dy.values);
+    feed_forward.backward(ctx, std::move(saved.feed_forward), turn.dbranch, turn.dinput,
+                          turn.write);
+    auto dx = feed_forward_residual.end_backward(ctx, saved.feed_forward_residual,
+                                                 std::move(turn));
+
+    turn = cross_residual.begin_backward(ctx, saved.cross_residual, dx);
+    cross_attention.backward(ctx, std::move(saved.cross_attention), turn.dbranch, turn.dinput,
+                             turn.write, dmemory.values,
+                             std::exchange(dmemory.write, ops::Write::accumulate));
+    dx = cross_residual.end_backward(ctx, saved.cross_residual, std::move(turn));
+
+    turn = self_residual.begin_backward(ctx, saved.self_residual, dx);
+    self_attention.backward(ctx, std::move(saved.self_attention), true, turn.dbranch, turn.dinput,
+                            turn.write);
+    return {self_residual.end_backward(ctx, saved.self_residual, std::move(turn)), dy.layout};
+  }
+};
+
+}  // namespace weft::nn

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Token embeddings with positions.
+#pragma once
+
+#include <cmath>
+#include <utility>
+
+#include <weft/nn/context.hpp>
+#include <weft/nn/parameter.hpp>
+#include <weft/ops/dropout.hpp>
+#include <weft/ops/embedding.hpp>
+#include <weft/tensor/sequences.hpp>
+
+namespace weft::nn {
+
+//! How a position becomes a vector that is added to the embedding of its token.
+enum class Positions { none, sinusoidal, learned };
+
+//! y = dropout(sqrt(C) weight[token] + position).
+//!
+//! **Shapes.** weight: (vocabulary, C). y: (N, C).
+//! **Source.** Vaswani et al. 2017, sections 3.4 and 3.5.
+template <index_t C, Positions P = Positions::sinusoidal>
+struct Embedding {
+  Parameter weight;
+  Parameter positions;
+  DropoutSite dropout;
+  bool tied = false;  //!< the weight is declared elsewhere
+
+  constexpr Embedding() = default;
+
+  constexpr Embedding(index_t vocabulary, index_t longest, float dropout_probability)
+      : weight{.shape = {vocabulary, C}, .initializer = Initializer::normal(deviation())},
+        positions{.shape = {longest, C},
+                  .initializer = P == Positions::learned ? Initializer::normal(deviation())
+                                                         : Initializer::sinusoids(),
+                  .trained = P == Positions::learned},
+        dropout{dropout_probability} {}
+
+  template <class Self, class Visit>
+  static constexpr void members(Self& self, Visit&& visit) {
+    if (!self.tied) visit("weight", self.weight);
+    if constexpr (P != Positions::none) visit("positions", self.positions);
+    visit("dropout", self.dropout);
+  }
+
+  template <class D>
+  struct Saved {
+    TokenSequences<D> tokens;
+  };
+
+  template <class D>
+  [[nodiscard]] Result<Rows<C, D>, Saved<D>> forward(Context<D>& ctx,
+                                                     const TokenSequences<D>& tokens) const {
+    Rows<C, D> y{ctx.empty({tokens.ids.size(), C}), tokens.layout};
+    View<const float> table;
+    if constexpr (P != Positions::none) table = ctx.value(positions);
+    ops::embedding(ctx.device(), ctx.mask(dropout), *tokens.layout, tokens.ids, ctx.value(weight),
+                   scale(), table, y.values);
+    return {std::move(y), {tokens}};
+  }
+
+  //! There is nothing before an embedding: only the weights have gradients.
+  template <class D>
+  void backward(Context<D>& ctx, Saved<D>&& saved, const Rows<C, D>& dy) const {
+    auto& device = ctx.device();
+    auto dsum = ctx.empty(dy.values.shape());
+    ops::dropout(device, ctx.mask(dropout), dy.layout->keys, dy.values, dsum);
+    ctx.gradient(weight, [&device, tokens = saved.tokens, dsum](View<float> dw, ops::Write write) {
+      ops::embedding_backward(device, tokens.ids, dsum, scale(), dw, write);
+    });
+    if constexpr (P == Positions::learned) {
+      ctx.gradient(positions, [&device, layout = dy.layout, dsum](View<float> dp,
+                                                                  ops::Write write) {
+        ops::position_backward(device, *layout, dsum, dp, write);
+      });
+    }
+  }
+
+ private:
+  //! With this deviation and the factor sqrt(C), an embedding's elements have variance 1.
+  static constexpr float deviation() {
+    float root = 1.0f;  // of C, by Newton, since std::sqrt is no constant expression
+    for (int i = 0; i < 64; ++i) root = 0.5f * (root + static_cast<float>(C) / root);
+    return 1.0f / root;
+  }
+  static float scale() { return std::sqrt(static_cast<float>(C)); }
+};
+
+}  // namespace weft::nn

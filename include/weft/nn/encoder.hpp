@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Encoder layers: self-attention and a feed-forward network.
+#pragma once
+
+#include <utility>
+
+#include <weft/nn/context.hpp>
+#include <weft/nn/dropouts.hpp>
+#include <weft/nn/feed_forward.hpp>
+#include <weft/nn/multi_head_attention.hpp>
+#include <weft/nn/sublayer.hpp>
+#include <weft/tensor/sequences.hpp>
+
+namespace weft::nn {
+
+//! One layer. With `Causal` it is a layer of a language model: a position sees only earlier ones.
+//!
+//! **Shapes.** x, y: (N, C). H: heads. F: inner width of the feed-forward network.
+template <index_t C, index_t H, index_t F, Norm Place = Norm::pre, bool AttentionBias = false,
+          ops::Activation A = ops::Activation::relu>
+struct EncoderLayer {
+  using Attention = MultiHeadAttention<C, H, AttentionBias>;
+  using Network = FeedForward<C, F, A>;
+
+  Attention self_attention;
+  Sublayer<C, Place> attention_residual;
+  Network feed_forward;
+  Sublayer<C, Place> feed_forward_residual;
+  bool causal = false;
+
+  constexpr EncoderLayer() = default;
+  constexpr explicit EncoderLayer(Dropouts dropouts, bool is_causal = false)
+      : self_attention(dropouts.attention),
+        attention_residual(dropouts.residual),
+        feed_forward(dropouts.activation),
+        feed_forward_residual(dropouts.residual),
+        causal(is_causal) {}
+
+  template <class Self, class Visit>
+  static constexpr void members(Self& self, Visit&& visit) {
+    visit("self_attention", self.self_attention);
+    visit("self_attention", self.attention_residual);
+    visit("feed_forward", self.feed_forward);
+    visit("feed_forward", self.feed_forward_residual);
+  }
+
+  template <class D>
+  struct Saved {
+    typename Sublayer<C, Place>::template Saved<D> attention_residual, feed_forward_residual;
+    typename Attention::template Saved<D> attention;
+    typename Network::template Saved<D> feed_forward;
+  };
+
+  template <class D>
+  [[nodiscard]] Result<Rows<C, D>, Saved<D>> forward(Context<D>& ctx, const Rows<C, D>& x) const {
+    auto [z, saved_1] = attention_residual.enter(ctx, x);
+    auto [attended, saved_attention] = self_attention.forward(ctx, z, causal);
+    const auto middle = attention_residual.leave(ctx, x, attended,
+                                                 self_attention.branch_bias(ctx), saved_1);
+    auto [u, saved_2] = feed_forward_residual.enter(ctx, middle);
+    auto [fed, saved_network] = feed_forward.forward(ctx, u);
+    auto y = feed_forward_residual.leave(ctx, middle, fed, feed_forward.branch_bias(ctx), saved_2);
+    return {std::move(y),
+            {std::move(saved_1), std::move(saved_2), std::move(saved_attention),
+             std::move(saved_network)}};
+  }
+
+  template <class D>
+  [[nodiscard]] Rows<C, D> backward(Context<D>& ctx, Saved<D>&& saved,
+                                    const Rows<C, D>& dy) const {
+    auto turn = feed_forward_residual.begin_backward(ctx, saved.feed_forward_residual, dy.values);
+    feed_forward.backward(ctx, std::move(saved.feed_forward), turn.dbranch, turn.dinput,
+                          turn.write);
+    const auto dmiddle = feed_forward_residual.end_backward(ctx, saved.feed_forward_residual,
+                                                            std::move(turn));
+    turn = attention_residual.begin_backward(ctx, saved.attention_residual, dmiddle);
+    self_attention.backward(ctx, std::move(saved.attention), causal, turn.dbranch, turn.dinput,
+                            turn.write);
+    return {attention_residual.end_backward(ctx, saved.attention_residual, std::move(turn)),
+            dy.layout};
+  }
+};
+
+}  // namespace weft::nn

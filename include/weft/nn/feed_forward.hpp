@@ -1,0 +1,94 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file The position-wise feed-forward network.
+#pragma once
+
+#include <utility>
+
+#include <weft/nn/context.hpp>
+#include <weft/nn/linear.hpp>
+#include <weft/nn/parameter.hpp>
+#include <weft/ops/activation.hpp>
+#include <weft/ops/matmul.hpp>
+#include <weft/tensor/sequences.hpp>
+
+namespace weft::nn {
+
+//! y = dropout(activation(x W1' + b1)) W2' + b2, without b2.
+//!
+//! It is the branch of a residual connection, which adds b2 in the pass that it makes anyway.
+//!
+//! **Shapes.** x, y: (N, C). F: the inner width.
+//! **Source.** Vaswani et al. 2017, eq. 2.
+template <index_t C, index_t F, ops::Activation A = ops::Activation::relu>
+struct FeedForward {
+  Linear<C, F> inner;
+  Linear<F, C> outer;
+  DropoutSite dropout;
+
+  constexpr FeedForward() = default;
+  constexpr explicit FeedForward(float dropout_probability) : dropout{dropout_probability} {}
+
+  template <class Self, class Visit>
+  static constexpr void members(Self& self, Visit&& visit) {
+    visit("inner", self.inner);
+    visit("outer", self.outer);
+    visit("dropout", self.dropout);
+  }
+
+  //! The bias that the residual connection adds.
+  template <class D>
+  [[nodiscard]] View<const float> branch_bias(const Context<D>& ctx) const {
+    return ctx.value(outer.bias);
+  }
+
+  //! With ReLU the hidden values tell all that the backward pass needs; others keep their input.
+  static constexpr bool keeps_preactivation = A != ops::Activation::relu;
+
+  template <class D>
+  struct Saved {
+    LayoutPointer<D> layout;
+    Tensor<float, D> x;
+    Tensor<float, D> preactivation;  // without its bias; empty for ReLU
+    Tensor<float, D> hidden;
+  };
+
+  template <class D>
+  [[nodiscard]] Result<Tensor<float, D>, Saved<D>> forward(Context<D>& ctx,
+                                                           const Rows<C, D>& x) const {
+    auto& device = ctx.device();
+    const index_t N = x.values.rows();
+    Saved<D> saved{x.layout, x.values, {}, ctx.empty({N, F})};
+    auto preactivation = saved.hidden;  // in place, unless it is kept
+    if constexpr (keeps_preactivation) preactivation = saved.preactivation = ctx.empty({N, F});
+    ops::matmul_nt(device, x.values, ctx.value(inner.weight), preactivation);
+    ops::bias_activation_dropout<A>(device, ctx.mask(dropout), x.layout->keys, preactivation,
+                                    ctx.value(inner.bias), saved.hidden);
+    auto y = ctx.empty({N, C});
+    ops::matmul_nt(device, saved.hidden, ctx.value(outer.weight), y);
+    return {std::move(y), std::move(saved)};
+  }
+
+  //! Writes the input's gradient to `dx`, or adds it there.
+  template <class D>
+  void backward(Context<D>& ctx, Saved<D>&& saved, const Tensor<float, D>& dy,
+                const Tensor<float, D>& dx, ops::Write write) const {
+    auto& device = ctx.device();
+    detail::weight_gradient(ctx, outer.weight, saved.hidden, dy);
+    detail::bias_gradient(ctx, outer.bias, dy);
+    auto dhidden = ctx.empty(saved.hidden.shape());
+    ops::matmul_nn(device, dy, ctx.value(outer.weight), dhidden);
+    if constexpr (keeps_preactivation) {
+      ops::activation_dropout_backward<A>(device, ctx.mask(dropout), saved.layout->keys,
+                                          saved.preactivation, ctx.value(inner.bias), dhidden,
+                                          dhidden);
+    } else {
+      ops::relu_dropout_backward(device, ctx.mask(dropout), saved.hidden, dhidden, dhidden);
+    }
+    detail::weight_gradient(ctx, inner.weight, saved.x, dhidden);
+    detail::bias_gradient(ctx, inner.bias, dhidden);
+    ops::matmul_nn(device, dhidden, ctx.value(inner.weight), dx, write);
+  }
+};
+
+}  // namespace weft::nn

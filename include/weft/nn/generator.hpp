@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file From a decoder's output to logits over a vocabulary.
+#pragma once
+
+#include <weft/nn/context.hpp>
+#include <weft/nn/linear.hpp>
+#include <weft/nn/parameter.hpp>
+#include <weft/nn/transformer.hpp>
+
+namespace weft::nn {
+
+//! logits = x W' + b: a linear layer whose width is known at run time, or the target's embedding.
+//!
+//! **Shapes.** x: (N, C). weight: (V, C). bias: (V). logits: (N, V).
+template <index_t C, bool Bias = false, bool Tied = false>
+struct BasicGenerator {
+  static constexpr index_t channels = C;
+  static constexpr bool has_bias = Bias;
+
+  Parameter weight;
+  Parameter bias;
+  Parameter source;  // where the weight is declared, if it is tied
+
+  constexpr explicit BasicGenerator(index_t vocabulary)
+    requires(!Tied)
+      : weight{.shape = {vocabulary, C}, .initializer = Initializer::xavier_uniform()},
+        bias{.shape = {vocabulary}} {}
+
+  //! For a model: its target vocabulary, and its weight where the two are tied.
+  template <class Model>
+    requires requires(const Model& m) { m.output_embedding(); }
+  constexpr explicit BasicGenerator(const Model& model)
+      : weight{.shape = {model.target_vocabulary(), C},
+               .initializer = Initializer::xavier_uniform()},
+        bias{.shape = {model.target_vocabulary()}},
+        source(model.output_embedding()) {}
+
+  template <class Self, class Visit>
+  static constexpr void members(Self& self, Visit&& visit) {
+    if constexpr (Tied) {
+      visit.tie(self.weight, self.source);
+    } else {
+      visit("weight", self.weight);
+    }
+    if constexpr (Bias) visit("bias", self.bias);
+  }
+
+  [[nodiscard]] constexpr index_t vocabulary() const { return weight.shape[0]; }
+
+  //! logits = x W', without the bias, which the criterion adds as it reads them.
+  template <class D>
+  [[nodiscard]] Tensor<float, D> logits(Context<D>& ctx, const Tensor<float, D>& x) const {
+    auto out = ctx.empty({x.rows(), vocabulary()});
+    ops::matmul_nt(ctx.device(), x, ctx.value(weight), out);
+    return out;
+  }
+
+  //! The bias, or empty.
+  template <class D>
+  [[nodiscard]] View<const float> bias_view(const Context<D>& ctx) const {
+    if constexpr (Bias) return ctx.value(bias);
+    return {};
+  }
+
+  //! Hands the weights' gradients to the context and returns that of x.
+  template <class D>
+  [[nodiscard]] Tensor<float, D> backward(Context<D>& ctx, const Tensor<float, D>& x,
+                                          const Tensor<float, D>& dlogits) const {
+    detail::weight_gradient(ctx, weight, x, dlogits);
+    if constexpr (Bias) detail::bias_gradient(ctx, bias, dlogits);
+    auto dx = ctx.empty(x.shape());
+    ops::matmul_nn(ctx.device(), dlogits, ctx.value(weight), dx);
+    return dx;
+  }
+};
+
+//! The generator of a Transformer of this shape.
+template <TransformerShape S>
+using Generator = BasicGenerator<S.d_model, false, S.tie != Tie::none>;
+
+}  // namespace weft::nn

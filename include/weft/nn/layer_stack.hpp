@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Equal layers, one after the other: an encoder, or a decoder.
+#pragma once
+
+#include <array>
+#include <utility>
+
+#include <weft/nn/context.hpp>
+#include <weft/nn/layer_norm.hpp>
+#include <weft/tensor/sequences.hpp>
+
+namespace weft::nn {
+
+//! A stack of equal layers, with a normalisation behind the last one if `FinalNorm`.
+//!
+//! What else the layers read (a decoder's memory) is passed on to each of them.
+template <class Layer, index_t Layers, index_t C, bool FinalNorm>
+struct LayerStack {
+  static_assert(Layers > 0, "a stack needs at least one layer");
+
+  std::array<Layer, static_cast<std::size_t>(Layers)> layers;
+  LayerNorm<C> norm;
+
+  constexpr LayerStack() = default;
+  constexpr explicit LayerStack(const Layer& layer) { layers.fill(layer); }
+
+  template <class Self, class Visit>
+  static constexpr void members(Self& self, Visit&& visit) {
+    visit("layers", self.layers);
+    if constexpr (FinalNorm) visit("norm", self.norm);
+  }
+
+  template <class D>
+  struct Saved {
+    std::array<typename Layer::template Saved<D>, static_cast<std::size_t>(Layers)> layers;
+    typename LayerNorm<C>::template Saved<D> norm;
+  };
+
+  template <class D, class... Others>
+  [[nodiscard]] Result<Rows<C, D>, Saved<D>> forward(Context<D>& ctx, Rows<C, D> x,
+                                                     const Others&... others) const {
+    Saved<D> saved;
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      auto [y, saved_layer] = layers[i].forward(ctx, x, others...);
+      x = std::move(y);
+      if (ctx.training()) saved.layers[i] = std::move(saved_layer);
+    }
+    if constexpr (FinalNorm) {
+      auto [y, saved_norm] = norm.forward(ctx, x);
+      return {std::move(y), {std::move(saved.layers), std::move(saved_norm)}};
+    } else {
+      return {std::move(x), std::move(saved)};
+    }
+  }
+
+  template <class D, class... Others>
+  [[nodiscard]] Rows<C, D> backward(Context<D>& ctx, Saved<D>&& saved, Rows<C, D> dy,
+                                    Others&... others) const {
+    if constexpr (FinalNorm) dy = norm.backward(ctx, std::move(saved.norm), dy);
+    for (std::size_t i = layers.size(); i-- > 0;) {
+      dy = layers[i].backward(ctx, std::move(saved.layers[i]), dy, others...);
+    }
+    return dy;
+  }
+};
+
+}  // namespace weft::nn

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file y = x W' + b.
+#pragma once
+
+#include <utility>
+
+#include <weft/nn/context.hpp>
+#include <weft/nn/parameter.hpp>
+#include <weft/ops/column_sums.hpp>
+#include <weft/ops/matmul.hpp>
+#include <weft/ops/rows.hpp>
+#include <weft/tensor/sequences.hpp>
+
+namespace weft::nn {
+
+namespace detail {
+
+//! Hands the gradient of a weight W (Out, In) to the context: dW = dy' x.
+template <class D>
+void weight_gradient(Context<D>& ctx, const Parameter& weight, const Tensor<float, D>& x,
+                     const Tensor<float, D>& dy) {
+  ctx.gradient(weight, [&device = ctx.device(), x, dy](View<float> dw, ops::Write write) {
+    ops::matmul_tn(device, dy, x, dw, write);
+  });
+}
+
+//! Hands the gradient of a bias to the context: db = the sum of dy over rows.
+template <class D>
+void bias_gradient(Context<D>& ctx, const Parameter& bias, const Tensor<float, D>& dy) {
+  ctx.gradient(bias, [&device = ctx.device(), dy](View<float> db, ops::Write write) {
+    ops::column_sums(device, dy, db, write);
+  });
+}
+
+}  // namespace detail
+
+//! A linear layer on each row.
+//!
+//! **Shapes.** x: (N, In). y: (N, Out). weight: (Out, In). bias: (Out).
+template <index_t In, index_t Out, bool Bias = true>
+struct Linear {
+  Parameter weight{.shape = {Out, In}, .initializer = Initializer::xavier_uniform()};
+  Parameter bias{.shape = {Out}};
+
+  template <class Self, class Visit>
+  static constexpr void members(Self& self, Visit&& visit) {
+    visit("weight", self.weight);
+    if constexpr (Bias) visit("bias", self.bias);
+  }
+
+  template <class D>
+  struct Saved {
+    Tensor<float, D> x;
+  };
+
+  template <class D>
+  [[nodiscard]] Result<Rows<Out, D>, Saved<D>> forward(Context<D>& ctx,
+                                                       const Rows<In, D>& x) const {
+    Rows<Out, D> y{ctx.empty({x.values.rows(), Out}), x.layout};
+    ops::matmul_nt(ctx.device(), x.values, ctx.value(weight), y.values);
+    if constexpr (Bias) ops::add_bias(ctx.device(), ctx.value(bias), y.values);
+    return {std::move(y), {x.values}};
+  }
+
+  template <class D>
+  [[nodiscard]] Rows<In, D> backward(Context<D>& ctx, Saved<D>&& saved,
+                                     const Rows<Out, D>& dy) const {
+    detail::weight_gradient(ctx, weight, saved.x, dy.values);
+    if constexpr (Bias) detail::bias_gradient(ctx, bias, dy.values);
+    Rows<In, D> dx{ctx.empty({dy.values.rows(), In}), dy.layout};
+    ops::matmul_nn(ctx.device(), dy.values, ctx.value(weight), dx.values);
+    return dx;
+  }
+};
+
+}  // namespace weft::nn

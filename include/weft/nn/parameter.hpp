@@ -1,0 +1,164 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Parameters, and how they come to lie in one contiguous buffer.
+//!
+//! A module declares its members once:
+//!
+//!     template <class Self, class Visit>
+//!     static constexpr void members(Self& self, Visit&& visit) {
+//!       visit("weight", self.weight);
+//!       visit("dropout", self.dropout);
+//!     }
+//!
+//! From this one list come the number of parameters (at compile time), their names, their places in
+//! the buffers, and the operation numbers of dropout.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <weft/core/index.hpp>
+#include <weft/core/shape.hpp>
+
+namespace weft::nn {
+
+//! How a parameter starts.
+struct Initializer {
+  enum class Kind { constant, normal, uniform, xavier_uniform, sinusoids };
+
+  Kind kind = Kind::constant;
+  float scale = 0.0f;  //!< the constant, standard deviation, half width, or gain
+
+  static constexpr Initializer constant(float value) { return {Kind::constant, value}; }
+  static constexpr Initializer normal(float deviation) { return {Kind::normal, deviation}; }
+  static constexpr Initializer uniform(float bound) { return {Kind::uniform, bound}; }
+  //! Uniform in +-gain sqrt(6 / (rows + columns)).
+  static constexpr Initializer xavier_uniform(float gain = 1.0f) {
+    return {Kind::xavier_uniform, gain};
+  }
+  //! Row t, columns 2i and 2i + 1: sin and cos of t / 10000^(2i / C).
+  static constexpr Initializer sinusoids() { return {Kind::sinusoids, 0.0f}; }
+};
+
+//! A place in the value buffer, a place in the gradient buffer, and a shape. It holds no numbers.
+//!
+//! A weight that two modules share has two `Parameter`s with one place for the value and two for
+//! gradients: each use accumulates on its own, and the sum is made once at the end of an update,
+//! so that it does not depend on which device works on which use.
+struct Parameter {
+  Shape shape;
+  Initializer initializer{};
+  bool trained = true;           //!< false: a table that is computed once and never saved
+  index_t value_offset = -1;     //!< in elements from the start of the value buffer
+  index_t gradient_offset = -1;  //!< in elements from the start of the gradient buffer
+  int slot = -1;                 //!< the number among all places for gradients
+  int slots = 1;                 //!< how many follow each other, if several were joined
+
+  [[nodiscard]] constexpr index_t size() const { return shape.size(); }
+};
+
+//! `count` matrices or vectors of one shape, declared one after the other, as one: three
+//! projections are then one product.
+constexpr Parameter joined(const Parameter& first, int count) {
+  Parameter all = first;
+  all.shape = first.shape.rank() == 2 ? Shape{count * first.shape[0], first.shape[1]}
+                                      : Shape{count * first.shape[0]};
+  all.slots = count;
+  return all;
+}
+
+//! A place where elements are dropped: its probability and the operation numbers of its masks.
+struct DropoutSite {
+  float probability = 0.0f;
+  std::uint32_t operations = 1;  //!< attention takes one a head
+  std::uint32_t operation = 0;
+};
+
+namespace detail {
+
+template <class T>
+inline constexpr bool is_array = false;
+template <class T, std::size_t N>
+inline constexpr bool is_array<std::array<T, N>> = true;
+
+//! Walks over the members of a module and tells a visitor of each leaf.
+template <class Visitor>
+class Walk {
+ public:
+  constexpr explicit Walk(Visitor& visitor) : visitor_(visitor) {}
+
+  template <class Member>
+  constexpr void operator()(const char* name, Member& member) {
+    using Type = std::remove_const_t<Member>;
+    if constexpr (std::same_as<Type, Parameter>) {
+      visitor_.parameter(name, member);
+    } else if constexpr (std::same_as<Type, DropoutSite>) {
+      visitor_.dropout(member);
+    } else if constexpr (is_array<Type>) {
+      visitor_.enter(name);
+      int index = 0;
+      for (auto& element : member) {
+        visitor_.enter(index++);
+        element.members(element, *this);
+        visitor_.leave();
+      }
+      visitor_.leave();
+    } else {
+      visitor_.enter(name);
+      Type::members(member, *this);
+      visitor_.leave();
+    }
+  }
+
+  //! A use of a parameter that is declared elsewhere.
+  template <class Use>
+  constexpr void tie(Use& use, const Parameter& source) {
+    visitor_.tie(use, source);
+  }
+
+ private:
+  Visitor& visitor_;
+};
+
+//! A visitor that does nothing; others override what they need.
+struct Visitor {
+  constexpr void enter(const char*) {}
+  constexpr void enter(int) {}
+  constexpr void leave() {}
+  constexpr void parameter(const char*, const Parameter&) {}
+  constexpr void dropout(const DropoutSite&) {}
+  constexpr void tie(const Parameter&, const Parameter&) {}
+};
+
+}  // namespace detail
+
+//! Shows each member of a module to a visitor (see `detail::Visitor`).
+template <class Module, class Visitor>
+constexpr void visit_members(Module& module, Visitor& visitor) {
+  detail::Walk<Visitor> walk(visitor);
+  std::remove_const_t<Module>::members(module, walk);
+}
+
+namespace detail {
+
+struct CountParameters : Visitor {
+  index_t count = 0;
+  constexpr void parameter(const char*, const Parameter& p) { count += p.trained ? p.size() : 0; }
+};
+
+}  // namespace detail
+
+//! How many numbers are trained, tied weights counted once. A constant expression for a constant
+//! module.
+template <class... Modules>
+[[nodiscard]] constexpr index_t parameter_count(const Modules&... modules) {
+  detail::CountParameters counter;
+  (visit_members(modules, counter), ...);
+  return counter.count;
+}
+
+}  // namespace weft::nn

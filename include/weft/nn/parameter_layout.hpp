@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Gives every parameter its place in the contiguous buffers.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <weft/core/index.hpp>
+#include <weft/nn/parameter.hpp>
+
+namespace weft::nn {
+
+//! A use of a shared weight whose gradient is added to that of the weight itself.
+struct TiedGradient {
+  index_t from;  //!< place of the use in the gradient buffer
+  index_t to;    //!< place of the weight
+  index_t size;
+};
+
+//! The sizes of the buffers.
+//!
+//!     values      [ trained parameters, in order of declaration | computed tables ]
+//!     gradients   [ the same trained parameters                 | further uses of tied ones ]
+//!
+//! There are no gaps: slices of the first part are what optimizers, buckets and shards work on.
+struct ParameterLayout {
+  index_t trained = 0;           //!< parameters that an optimizer updates
+  index_t values = 0;            //!< length of the value buffer
+  index_t gradients = 0;         //!< length of the gradient buffer
+  std::uint32_t operations = 0;  //!< numbers given to dropout
+  std::vector<TiedGradient> tied;
+  std::vector<std::pair<index_t, index_t>> slots;  //!< offset and size of each place for gradients
+};
+
+namespace detail {
+
+//! Places the trained parameters and numbers the operations.
+struct PlaceTrained : Visitor {
+  ParameterLayout& layout;
+
+  explicit PlaceTrained(ParameterLayout& to) : layout(to) {}
+
+  void parameter(const char*, Parameter& p) {
+    if (!p.trained) return;
+    p.value_offset = p.gradient_offset = layout.trained;
+    p.slot = static_cast<int>(layout.slots.size());
+    layout.slots.emplace_back(p.gradient_offset, p.size());
+    layout.trained += p.size();
+  }
+
+  void dropout(DropoutSite& site) {
+    site.operation = layout.operations;
+    layout.operations += site.operations;
+  }
+};
+
+//! Places what lies behind the trained parameters.
+struct PlaceOthers : Visitor {
+  ParameterLayout& layout;
+
+  explicit PlaceOthers(ParameterLayout& to) : layout(to) {}
+
+  void parameter(const char*, Parameter& p) {
+    if (p.trained) return;
+    p.value_offset = layout.values;
+    layout.values += p.size();
+  }
+
+  void tie(Parameter& use, const Parameter& source) {
+    use.shape = source.shape;
+    use.value_offset = source.value_offset;
+    use.gradient_offset = layout.gradients;
+    use.slot = static_cast<int>(layout.slots.size());
+    layout.slots.emplace_back(use.gradient_offset, use.size());
+    layout.tied.push_back({use.gradient_offset, source.gradient_offset, use.size()});
+    layout.gradients += use.size();
+  }
+};
+
+}  // namespace detail
+
+//! Places the trained parameters of a module behind those placed before.
+template <class Module>
+void place_trained(Module& module, ParameterLayout& layout) {
+  detail::PlaceTrained visitor(layout);
+  visit_members(module, visitor);
+  layout.values = layout.gradients = layout.trained;
+}
+
+//! Places the rest, once all trained parameters have their places.
+template <class Module>
+void place_others(Module& module, ParameterLayout& layout) {
+  detail::PlaceOthers visitor(layout);
+  visit_members(module, visitor);
+}
+
+//! A parameter with its name: the path from the outermost module, parts joined by dots.
+struct NamedParameter {
+  std::string name;
+  Parameter parameter;
+};
+
+namespace detail {
+
+struct NameParameters : Visitor {
+  std::vector<NamedParameter> named;
+  std::vector<std::string> path;
+
+  void enter(const char* name) { path.emplace_back(name); }
+  void enter(int index) { path.push_back(std::to_string(index)); }
+  void leave() { path.pop_back(); }
+
+  void parameter(const char* name, const Parameter& p) {
+    std::string full;
+    for (const std::string& part : path) {
+      if (!part.empty()) full += part + ".";
+    }
+    named.push_back({full + name, p});
+  }
+};
+
+}  // namespace detail
+
+//! All parameters of a module in order of declaration, computed tables included.
+template <class Module>
+[[nodiscard]] std::vector<NamedParameter> named_parameters(const Module& module) {
+  detail::NameParameters visitor;
+  visit_members(module, visitor);
+  return std::move(visitor.named);
+}
+
+}  // namespace weft::nn

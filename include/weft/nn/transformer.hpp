@@ -1,0 +1,150 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file The encoder-decoder Transformer.
+#pragma once
+
+#include <utility>
+
+#include <weft/nn/context.hpp>
+#include <weft/nn/decoder.hpp>
+#include <weft/nn/dropouts.hpp>
+#include <weft/nn/embedding.hpp>
+#include <weft/nn/encoder.hpp>
+#include <weft/nn/layer_stack.hpp>
+#include <weft/nn/parameter.hpp>
+#include <weft/tensor/sequences.hpp>
+
+namespace weft::nn {
+
+//! Which weights a model shares.
+enum class Tie {
+  none,    //!< every embedding and the generator have their own
+  target,  //!< the target's embedding is the generator's weight
+  all,     //!< one weight for both embeddings and the generator: one vocabulary
+};
+
+//! What makes one Transformer type different from another. Sizes that need no code of their own
+//! (vocabularies, batches, probabilities) are given at run time.
+struct TransformerShape {
+  index_t d_model = 512;
+  index_t heads = 8;
+  index_t d_ff = 2048;
+  index_t encoder_layers = 6;
+  index_t decoder_layers = 6;
+  Norm norm = Norm::pre;
+  bool attention_bias = false;
+  ops::Activation activation = ops::Activation::relu;
+  Positions positions = Positions::sinusoidal;
+  Tie tie = Tie::none;
+};
+
+//! The sizes of a Transformer that are known only when it is made.
+struct TransformerSizes {
+  index_t source_vocabulary = 0;
+  index_t target_vocabulary = 0;
+  index_t longest = 1024;  //!< positions: the longest sequence that can be read or written
+};
+
+//! A batch for a Transformer: sequence b of the target is the translation of sequence b of the
+//! source.
+template <class D = Cpu>
+struct TranslationInput {
+  TokenSequences<D> source;
+  TokenSequences<D> target;  //!< begins with the mark of the beginning
+};
+
+//! From token numbers to the decoder's output, one row a target token. A `Generator` makes logits
+//! of it, a chunk at a time.
+template <TransformerShape S>
+struct Transformer {
+  static constexpr TransformerShape shape = S;
+  static constexpr index_t C = S.d_model;
+  using EncoderLayerType =
+      EncoderLayer<C, S.heads, S.d_ff, S.norm, S.attention_bias, S.activation>;
+  using DecoderLayerType =
+      DecoderLayer<C, S.heads, S.d_ff, S.norm, S.attention_bias, S.activation>;
+  using Encoder = LayerStack<EncoderLayerType, S.encoder_layers, C, S.norm == Norm::pre>;
+  using Decoder = LayerStack<DecoderLayerType, S.decoder_layers, C, S.norm == Norm::pre>;
+  using EmbeddingType = Embedding<C, S.positions>;
+
+  EmbeddingType source_embedding;
+  EmbeddingType target_embedding;
+  Encoder encoder;
+  Decoder decoder;
+
+  //! **Errors.** ShapeError unless the vocabularies are positive, and equal where all is tied.
+  constexpr explicit Transformer(TransformerSizes sizes, Dropouts dropouts = {})
+      : source_embedding(sizes.source_vocabulary, sizes.longest, dropouts.residual),
+        target_embedding(sizes.target_vocabulary, sizes.longest, dropouts.residual),
+        encoder(EncoderLayerType(dropouts)),
+        decoder(DecoderLayerType(dropouts)) {
+    target_embedding.tied = S.tie == Tie::all;
+    if (sizes.source_vocabulary < 1 || sizes.target_vocabulary < 1 || sizes.longest < 1) {
+      throw ShapeError(text("Transformer: vocabularies of ", sizes.source_vocabulary, " and ",
+                            sizes.target_vocabulary, " words, ", sizes.longest, " positions"));
+    }
+    if (S.tie == Tie::all && sizes.source_vocabulary != sizes.target_vocabulary) {
+      throw ShapeError(text("Transformer: all embeddings are tied, but the vocabularies have ",
+                            sizes.source_vocabulary, " and ", sizes.target_vocabulary, " words"));
+    }
+  }
+
+  template <class Self, class Visit>
+  static constexpr void members(Self& self, Visit&& visit) {
+    visit("source_embedding", self.source_embedding);
+    visit("target_embedding", self.target_embedding);
+    if constexpr (S.tie == Tie::all) {
+      visit.tie(self.target_embedding.weight, self.source_embedding.weight);
+    }
+    visit("encoder", self.encoder);
+    visit("decoder", self.decoder);
+  }
+
+  //! The weight that a tied generator shares.
+  [[nodiscard]] constexpr const Parameter& output_embedding() const {
+    return S.tie == Tie::all ? source_embedding.weight : target_embedding.weight;
+  }
+
+  [[nodiscard]] constexpr index_t target_vocabulary() const {
+    return target_embedding.weight.shape[0];
+  }
+
+  template <class D>
+  struct Saved {
+    typename EmbeddingType::template Saved<D> source, target;
+    typename Encoder::template Saved<D> encoder;
+    typename Decoder::template Saved<D> decoder;
+    Tensor<float, D> memory;
+    LayoutPointer<D> memory_layout;
+  };
+
+  //! The encoder's output: what the decoder attends to.
+  template <class D>
+  [[nodiscard]] Rows<C, D> encode(Context<D>& ctx, const TokenSequences<D>& source) const {
+    return encoder.forward(ctx, source_embedding.forward(ctx, source).output).output;
+  }
+
+  template <class D>
+  [[nodiscard]] Result<Rows<C, D>, Saved<D>> forward(Context<D>& ctx,
+                                                     const TranslationInput<D>& input) const {
+    auto [x, saved_source] = source_embedding.forward(ctx, input.source);
+    auto [memory, saved_encoder] = encoder.forward(ctx, std::move(x));
+    auto [y, saved_target] = target_embedding.forward(ctx, input.target);
+    auto [output, saved_decoder] = decoder.forward(ctx, std::move(y), memory);
+    return {std::move(output),
+            {std::move(saved_source), std::move(saved_target), std::move(saved_encoder),
+             std::move(saved_decoder), memory.values, memory.layout}};
+  }
+
+  template <class D>
+  void backward(Context<D>& ctx, Saved<D>&& saved, const Rows<C, D>& doutput) const {
+    MemoryGradient<D> dmemory{ctx.empty(saved.memory.shape())};
+    const auto dtarget = decoder.backward(ctx, std::move(saved.decoder), doutput, dmemory);
+    target_embedding.backward(ctx, std::move(saved.target), dtarget);
+    const Rows<C, D> dencoded{dmemory.values, saved.memory_layout};
+    const auto dsource = encoder.backward(ctx, std::move(saved.encoder), dencoded);
+    source_embedding.backward(ctx, std::move(saved.source), dsource);
+  }
+};
+
+}  // namespace weft::nn

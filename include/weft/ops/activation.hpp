@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Bias, activation and dropout between the products of a feed-forward network, in one pass.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+
+#include <weft/core/host_device.hpp>
+#include <weft/core/simd.hpp>
+#include <weft/ops/check.hpp>
+#include <weft/ops/dropout.hpp>
+#include <weft/tensor/sequences.hpp>
+#include <weft/tensor/view.hpp>
+
+namespace weft::ops {
+
+enum class Activation { identity, relu, gelu };
+
+namespace detail {
+
+//! The standard normal distribution function, to 1.5e-7.
+//!
+//! **Source.** Abramowitz and Stegun 7.1.26 for erf(|x| / sqrt 2).
+template <class Value>
+WEFT_INLINE Value normal_cdf(Value x) {
+  const Value z = simd::max(x, -x) * 0.70710678f;
+  const Value t = 1.0f / (z * 0.3275911f + 1.0f);
+  Value p = t * 1.061405429f - 1.453152027f;
+  p = p * t + 1.421413741f;
+  p = p * t - 0.284496736f;
+  p = p * t + 0.254829592f;
+  const Value upper = p * t * simd::exp(-z * z) * 0.5f;  // P(X > |x|)
+  return simd::select(x > 0.0f, 1.0f - upper, upper);
+}
+
+template <Activation A, class Value>
+WEFT_INLINE Value activate(Value x) {
+  if constexpr (A == Activation::relu) return simd::max(x, x - x);
+  if constexpr (A == Activation::gelu) return x * normal_cdf(x);
+  if constexpr (A == Activation::identity) return x;
+}
+
+//! The derivative at x.
+template <Activation A, class Value>
+WEFT_INLINE Value slope(Value x) {
+  if constexpr (A == Activation::gelu) {
+    constexpr float inverse_sqrt_2_pi = 0.39894228f;
+    return normal_cdf(x) + x * simd::exp(x * x * -0.5f) * inverse_sqrt_2_pi;
+  } else if constexpr (A == Activation::relu) {
+    return simd::select(x > 0.0f, x - x + 1.0f, x - x);
+  } else {
+    return x - x + 1.0f;
+  }
+}
+
+template <Activation A>
+struct BiasActivationRow {
+  DropoutMask mask;
+  const RowKey* keys;
+  const float* bias;  // may be null
+  const float* x;
+  float* y;
+  index_t C;
+
+  template <class Lanes>
+  WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
+    const float* in = x + n * C;
+    float* out = y + n * C;
+    mask.for_each(lanes, keys[n], C, [&](auto c, auto factor) {
+      auto value = simd::load(in, c);
+      if (bias != nullptr) value += simd::load(bias, c);
+      simd::store(out, c, activate<A>(value) * factor);
+    });
+  }
+};
+
+struct ReluBackwardRow {
+  float scale;
+  const float* y;
+  const float* dy;
+  float* dx;
+  index_t C;
+
+  template <class Lanes>
+  WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
+    lanes.for_each(C, [&](auto c) {
+      const auto gradient = simd::load(dy + n * C, c) * scale;
+      simd::store(dx + n * C, c,
+                  simd::select(simd::load(y + n * C, c) > 0.0f, gradient, gradient - gradient));
+    });
+  }
+};
+
+template <Activation A>
+struct ActivationBackwardRow {
+  DropoutMask mask;
+  const RowKey* keys;
+  const float* bias;  // may be null
+  const float* x;
+  const float* dy;
+  float* dx;
+  index_t C;
+
+  template <class Lanes>
+  WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
+    mask.for_each(lanes, keys[n], C, [&](auto c, auto factor) {
+      auto value = simd::load(x + n * C, c);
+      if (bias != nullptr) value += simd::load(bias, c);
+      simd::store(dx + n * C, c, simd::load(dy + n * C, c) * factor * slope<A>(value));
+    });
+  }
+};
+
+}  // namespace detail
+
+//! y = dropout(activation(x + bias)).
+//!
+//! **Shapes.** x, y: (N, C); they may be the same. bias: (C), or empty for none. keys: (N).
+//! **Errors.** ShapeError unless they fit.
+//! **Source.** GELU with the normal distribution function, as PyTorch's default.
+template <Activation A, class D>
+void bias_activation_dropout(D& device, const DropoutMask& mask, View<const RowKey> keys,
+                             View<const float> x, View<const float> bias, View<float> y) {
+  detail::expect_shape("bias_activation_dropout", "y", y.shape, x.shape);
+  if (bias.data != nullptr) {
+    detail::expect_shape("bias_activation_dropout", "bias", bias.shape, {x.columns()});
+  }
+  device.for_rows(x.rows(), x.columns(),
+                  detail::BiasActivationRow<A>{mask, keys.data, bias.data, x.data, y.data,
+                                               x.columns()});
+}
+
+//! The gradient of `bias_activation_dropout` with ReLU, from its *output*: where y > 0 the element
+//! was neither dropped nor negative, so neither the mask nor the input is needed again.
+//!
+//! **Shapes.** y, dy, dx: (N, C); dx may be dy.
+template <class D>
+void relu_dropout_backward(D& device, const DropoutMask& mask, View<const float> y,
+                           View<const float> dy, View<float> dx) {
+  detail::expect_shape("relu_dropout_backward", "dy", dy.shape, y.shape);
+  detail::expect_shape("relu_dropout_backward", "dx", dx.shape, y.shape);
+  device.for_rows(y.rows(), y.columns(),
+                  detail::ReluBackwardRow{mask.scale, y.data, dy.data, dx.data, y.columns()});
+}
+
+//! The gradient of `bias_activation_dropout` from its *input* x.
+//!
+//! **Shapes.** x, dy, dx: (N, C); dx may be dy or x. bias: (C), or empty. keys: (N).
+template <Activation A, class D>
+void activation_dropout_backward(D& device, const DropoutMask& mask, View<const RowKey> keys,
+                                 View<const float> x, View<const float> bias,
+                                 View<const float> dy, View<float> dx) {
+  detail::expect_shape("activation_dropout_backward", "dy", dy.shape, x.shape);
+  detail::expect_shape("activation_dropout_backward", "dx", dx.shape, x.shape);
+  device.for_rows(x.rows(), x.columns(),
+                  detail::ActivationBackwardRow<A>{mask, keys.data, bias.data, x.data, dy.data,
+                                                   dx.data, x.columns()});
+}
+
+}  // namespace weft::ops

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Scaled dot-product attention over packed sequences, forward and backward.
+#pragma once
+
+#include <weft/ops/attention_problem.hpp>
+#include <weft/ops/cpu/attention.hpp>
+
+namespace weft::ops {
+
+//! For each sequence and head: out = dropout(softmax(scale q k' + mask)) v.
+//!
+//! The scores exist a tile at a time (64 queries by 128 keys), normalised as they come; nothing of
+//! size T x T is ever in memory.
+//!
+//! **Shapes.** q, out: Nq rows of heads * head_size. k, v: Nk rows. log_sums: (Nq, heads), the
+//! logarithm of the sum of the exponentials of each row of scores, kept for the backward pass.
+//! **Errors.** ShapeError unless there are as many sequences of queries as of keys. A query whose
+//! sequence has no keys gets zeros.
+//! **Source.** Vaswani et al. 2017, eq. 1; tiling as Dao et al., FlashAttention, 2022.
+template <class D>
+void attention(D& device, const AttentionProblem<D>& problem, HeadRows<const float> q,
+               HeadRows<const float> k, HeadRows<const float> v, HeadRows<float> out,
+               float* log_sums) {
+  problem.check("attention");
+  detail::attention_forward(device, problem, q, k, v, out, log_sums);
+}
+
+//! The gradients of `attention`; the probabilities are computed again from q, k and log_sums.
+//!
+//! **Shapes.** As `attention`; dq, dk and dv are replaced, and must not be q, k and v.
+template <class D>
+void attention_backward(D& device, const AttentionProblem<D>& problem, HeadRows<const float> q,
+                        HeadRows<const float> k, HeadRows<const float> v,
+                        HeadRows<const float> out, const float* log_sums,
+                        HeadRows<const float> dout, HeadRows<float> dq, HeadRows<float> dk,
+                        HeadRows<float> dv) {
+  problem.check("attention_backward");
+  detail::attention_backward(device, problem, q, k, v, out, log_sums, dout, dq, dk, dv);
+}
+
+}  // namespace weft::ops

@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Matrix products on the CPU: by oneDNN where its header is found, else by a plain tiling.
+//!
+//! The team splits a product and calls oneDNN with one thread each: left to itself, oneDNN's
+//! result depends on the number of threads for a long K (seen at 1024 x 512 x 2048), and splitting
+//! M or N in multiples of 64 is as fast. Link with `-ldnnl -lgomp`, or define WEFT_ONEDNN as 0.
+#pragma once
+
+#include <cstring>
+#include <vector>
+
+#include <weft/core/error.hpp>
+#include <weft/core/index.hpp>
+#include <weft/device/cpu.hpp>
+#include <weft/ops/cpu/tile.hpp>
+
+#if !defined(WEFT_ONEDNN)
+#if __has_include(<dnnl.h>) && __has_include(<omp.h>)
+#define WEFT_ONEDNN 1
+#else
+#define WEFT_ONEDNN 0
+#endif
+#endif
+
+#if WEFT_ONEDNN
+#include <dnnl.h>
+#include <omp.h>
+#endif
+
+namespace weft::ops::detail {
+
+//! One product C (M, N) = op(A) op(B) + beta C; all matrices row-major without gaps.
+struct Product {
+  bool transpose_a;  //!< A lies as (K, M)
+  bool transpose_b;  //!< B lies as (N, K)
+  index_t M, N, K;
+  const float* a;
+  const float* b;
+  float* c;
+  bool accumulate;
+};
+
+//! Columns or rows `begin` to `end` - 1 of a product's result, with the leading dimensions of the
+//! whole.
+struct ProductPart {
+  index_t row_begin, row_end, column_begin, column_end;
+};
+
+#if WEFT_ONEDNN
+
+inline void multiply_part(const Product& p, ProductPart part) {
+  // oneDNN's own threads: none. The setting belongs to the calling thread.
+  thread_local const bool single_threaded = (omp_set_num_threads(1), true);
+  (void)single_threaded;
+  const index_t lda = p.transpose_a ? p.M : p.K;
+  const index_t ldb = p.transpose_b ? p.K : p.N;
+  const float* a = p.a + (p.transpose_a ? part.row_begin : part.row_begin * p.K);
+  const float* b = p.b + (p.transpose_b ? part.column_begin * p.K : part.column_begin);
+  float* c = p.c + part.row_begin * p.N + part.column_begin;
+  const dnnl_status_t status =
+      dnnl_sgemm(p.transpose_a ? 'T' : 'N', p.transpose_b ? 'T' : 'N',
+                 part.row_end - part.row_begin, part.column_end - part.column_begin, p.K, 1.0f, a,
+                 lda, b, ldb, p.accumulate ? 1.0f : 0.0f, c, p.N);
+  if (status != dnnl_success) {
+    throw Error(text("matmul: oneDNN failed with status ", static_cast<int>(status), " for M=", p.M,
+                     " N=", p.N, " K=", p.K));
+  }
+}
+
+#else
+
+//! Copies columns `j` to `j` + 63 of op(B) to a panel (K, 64), zeros past the end.
+inline void pack_panel(const Product& p, index_t j, index_t columns, float* panel) {
+  for (index_t k = 0; k < p.K; ++k) {
+    float* out = panel + k * 64;
+    std::memset(out, 0, 64 * sizeof(float));
+    for (index_t n = 0; n < columns; ++n) {
+      out[n] = p.transpose_b ? p.b[(j + n) * p.K + k] : p.b[k * p.N + j + n];
+    }
+  }
+}
+
+inline void multiply_part(const Product& p, ProductPart part) {
+  thread_local std::vector<float> panel;
+  thread_local std::vector<float> result;
+  const index_t rows = part.row_end - part.row_begin;
+  panel.resize(static_cast<std::size_t>(p.K) * 64);
+  result.resize(static_cast<std::size_t>(rows) * 64);
+  const Strided a = p.transpose_a ? Strided{p.a + part.row_begin, 1, p.M}
+                                  : Strided{p.a + part.row_begin * p.K, p.K, 1};
+  for (index_t j = part.column_begin; j < part.column_end; j += 64) {
+    const index_t columns = part.column_end - j < 64 ? part.column_end - j : 64;
+    pack_panel(p, j, columns, panel.data());
+    multiply_tile(rows, 64, p.K, a, panel.data(), 64, result.data(), 64, false);
+    for (index_t i = 0; i < rows; ++i) {
+      float* out = p.c + (part.row_begin + i) * p.N + j;
+      const float* in = result.data() + i * 64;
+      for (index_t n = 0; n < columns; ++n) out[n] = p.accumulate ? out[n] + in[n] : in[n];
+    }
+  }
+}
+
+#endif
+
+//! Splits the longer side of the result among the team, in multiples of 64.
+inline void multiply(Cpu& device, const Product& p) {
+  if (p.M == 0 || p.N == 0) return;
+  if (p.K == 0) {
+    if (!p.accumulate) std::memset(p.c, 0, static_cast<std::size_t>(p.M * p.N) * sizeof(float));
+    return;
+  }
+  constexpr index_t unit = 64;
+  constexpr index_t smallest_share = index_t{1} << 19;  // multiplications: some 5 us
+  const bool by_rows = p.M >= p.N;
+  const index_t units = ((by_rows ? p.M : p.N) + unit - 1) / unit;
+  const index_t grain = smallest_share / (unit * (by_rows ? p.N : p.M) * p.K + 1) + 1;
+  device.for_parts(units, grain, [&](index_t begin, index_t end) {
+    const index_t last = by_rows ? p.M : p.N;
+    const index_t first_element = begin * unit;
+    const index_t end_element = end * unit < last ? end * unit : last;
+    multiply_part(p, by_rows ? ProductPart{first_element, end_element, 0, p.N}
+                             : ProductPart{0, p.M, first_element, end_element});
+  });
+}
+
+}  // namespace weft::ops::detail

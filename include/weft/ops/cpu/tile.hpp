@@ -1,0 +1,72 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file A small matrix product in registers.
+#pragma once
+
+#include <weft/core/index.hpp>
+#include <weft/core/simd.hpp>
+
+namespace weft::ops::detail {
+
+//! A matrix whose elements lie `row` apart down a column and `column` apart along a row, so that a
+//! transposed matrix is the same memory with the two exchanged.
+struct Strided {
+  const float* data;
+  index_t row;
+  index_t column;
+
+  [[nodiscard]] const float* at(index_t i, index_t k) const { return data + i * row + k * column; }
+};
+
+//! R rows and 16 V columns of C = A B, or C += A B, in R V registers.
+template <int R, int V>
+[[gnu::always_inline]] inline void multiply_block(index_t K, Strided a, const float* b, index_t ldb,
+                                                  float* c, index_t ldc, bool accumulate) {
+  simd::Floats sum[R][V] = {};
+  for (index_t k = 0; k < K; ++k) {
+    simd::Floats row[V];
+    for (int v = 0; v < V; ++v) row[v] = simd::load(b + k * ldb, simd::Full{v * simd::width});
+    for (int r = 0; r < R; ++r) {
+      const float factor = *a.at(r, k);
+      for (int v = 0; v < V; ++v) sum[r][v] += factor * row[v];
+    }
+  }
+  for (int r = 0; r < R; ++r) {
+    for (int v = 0; v < V; ++v) {
+      const simd::Full at{v * simd::width};
+      float* out = c + r * ldc;
+      simd::store(out, at, accumulate ? simd::load(out, at) + sum[r][v] : sum[r][v]);
+    }
+  }
+}
+
+//! All rows of 16 V columns. 24 sums and the V vectors of B fill the 32 registers of AVX-512.
+template <int V>
+void multiply_panel(index_t M, index_t K, Strided a, const float* b, index_t ldb, float* c,
+                    index_t ldc, bool accumulate) {
+  constexpr int R = 24 / V > 12 ? 12 : 24 / V;
+  index_t i = 0;
+  for (; i + R <= M; i += R) {
+    multiply_block<R, V>(K, {a.at(i, 0), a.row, a.column}, b, ldb, c + i * ldc, ldc, accumulate);
+  }
+  for (; i + 3 <= M; i += 3) {
+    multiply_block<3, V>(K, {a.at(i, 0), a.row, a.column}, b, ldb, c + i * ldc, ldc, accumulate);
+  }
+  for (; i < M; ++i) {
+    multiply_block<1, V>(K, {a.at(i, 0), a.row, a.column}, b, ldb, c + i * ldc, ldc, accumulate);
+  }
+}
+
+//! C = A B, or C += A B, for matrices that fit a cache.
+//!
+//! **Shapes.** a: (M, K). b: (K, N), rows `ldb` apart. c: (M, N), rows `ldc` apart; N a multiple of
+//! 16. The sum over K runs in ascending order, so a row of c does not depend on M.
+inline void multiply_tile(index_t M, index_t N, index_t K, Strided a, const float* b, index_t ldb,
+                          float* c, index_t ldc, bool accumulate) {
+  index_t j = 0;
+  for (; j + 64 <= N; j += 64) multiply_panel<4>(M, K, a, b + j, ldb, c + j, ldc, accumulate);
+  for (; j + 32 <= N; j += 32) multiply_panel<2>(M, K, a, b + j, ldb, c + j, ldc, accumulate);
+  for (; j < N; j += 16) multiply_panel<1>(M, K, a, b + j, ldb, c + j, ldc, accumulate);
+}
+
+}  // namespace weft::ops::detail

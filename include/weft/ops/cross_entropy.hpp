@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Label-smoothed cross entropy from logits, with its gradient in the same pass.
+#pragma once
+
+#include <cmath>
+
+#include <weft/core/host_device.hpp>
+#include <weft/core/simd.hpp>
+#include <weft/ops/check.hpp>
+#include <weft/tensor/view.hpp>
+
+namespace weft::ops {
+
+//! Says that no label is ignored.
+inline constexpr token_t ignore_nothing = -1;
+
+namespace detail {
+
+struct CrossEntropyRow {
+  const float* bias;  // may be null
+  const token_t* labels;
+  token_t ignored;
+  float smoothing;
+  bool with_gradient;
+  float* logits;
+  float* losses;
+  index_t V;
+
+  template <class Lanes>
+  WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
+    float* row = logits + n * V;
+    const token_t label = labels[n];
+    if (label == ignored) {
+      losses[n] = 0.0f;
+      if (with_gradient) {
+        lanes.for_each(V, [&](auto c) { simd::store(row, c, simd::load(row, c) * 0.0f); });
+      }
+      return;
+    }
+    if (bias != nullptr) {
+      lanes.for_each(V, [&](auto c) {
+        simd::store(row, c, simd::load(row, c) + simd::load(bias, c));
+      });
+    }
+    const float count = static_cast<float>(V);
+    const float largest = lanes.max(V, [&](auto c) { return simd::load(row, c); });
+    const float at_label = row[label] - largest;
+    const float mean =
+        smoothing == 0.0f
+            ? 0.0f
+            : lanes.sum(V, [&](auto c) { return simd::load(row, c) - largest; }) / count;
+    const float sum = lanes.sum(V, [&](auto c) {
+      const auto e = simd::exp(simd::load(row, c) - largest);
+      if (with_gradient) simd::store(row, c, e);
+      return e;
+    });
+    losses[n] = std::log(sum) - (1.0f - smoothing) * at_label - smoothing * mean;
+    if (!with_gradient) return;
+    const float norm = 1.0f / sum;
+    const float uniform = smoothing / count;
+    lanes.for_each(V, [&](auto c) { simd::store(row, c, simd::load(row, c) * norm - uniform); });
+    row[label] -= 1.0f - smoothing;
+  }
+};
+
+}  // namespace detail
+
+//! losses[n] = -sum over v of target[n, v] log softmax(logits[n] + bias)[v], where the target has
+//! 1 - smoothing at the label and smoothing / V everywhere; 0 for an ignored label.
+//!
+//! With a gradient, `logits` becomes d(sum of losses)/d(logits); without, it is left undefined.
+//!
+//! **Shapes.** logits: (N, V). bias: (V), or empty. labels, losses: (N).
+//! **Cost.** With a gradient reads NV four times and writes it twice, a row at a time from cache.
+//! **Errors.** ShapeError unless they fit. Labels are trusted to lie in 0 to V - 1 or be ignored.
+//! **Source.** Szegedy et al. 2016, section 7; the same as PyTorch's `label_smoothing`.
+template <class D>
+void cross_entropy(D& device, View<float> logits, View<const float> bias,
+                   View<const token_t> labels, token_t ignored, float smoothing,
+                   bool with_gradient, View<float> losses) {
+  detail::expect_shape("cross_entropy", "labels", labels.shape, {logits.rows()});
+  detail::expect_shape("cross_entropy", "losses", losses.shape, {logits.rows()});
+  device.for_rows(logits.rows(), 8 * logits.columns(),
+                  detail::CrossEntropyRow{bias.data, labels.data, ignored, smoothing,
+                                          with_gradient, logits.data, losses.data,
+                                          logits.columns()});
+}
+
+}  // namespace weft::ops

@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Dropout whose mask is a function of the element, computed where it is needed.
+#pragma once
+
+#include <cstdint>
+
+#include <weft/core/error.hpp>
+#include <weft/core/host_device.hpp>
+#include <weft/core/philox.hpp>
+#include <weft/device/lanes.hpp>
+#include <weft/ops/check.hpp>
+#include <weft/tensor/sequences.hpp>
+#include <weft/tensor/view.hpp>
+
+namespace weft::ops {
+
+//! Which elements of a row survive, and what they are multiplied by.
+//!
+//! The probability is rounded to a multiple of 2^-16: one Philox call decides eight channels, by 16
+//! bits each. Channel c of a row is decided by the half-word c / 16 % 8 of the counter
+//! (c / 128 * 16 + c % 16, position, sequence, operation), so that sixteen neighbours come from
+//! sixteen calls side by side and need no shuffling.
+struct DropoutMask {
+  RandomKey key;
+  std::uint32_t operation = 0;
+  std::uint32_t threshold = 0;  //!< of 65536: an element is dropped if its 16 bits are below
+  float scale = 1.0f;           //!< 1 / (1 - probability)
+
+  //! Drops nothing.
+  constexpr DropoutMask() = default;
+
+  //! **Errors.** ArgumentError unless 0 <= probability < 1.
+  DropoutMask(float probability, RandomKey random, std::uint32_t operation_id)
+      : key(random), operation(operation_id) {
+    if (!(probability >= 0.0f && probability < 1.0f)) {
+      throw ArgumentError(text("dropout: a probability of ", probability, ", needs 0 <= p < 1"));
+    }
+    threshold = static_cast<std::uint32_t>(probability * 65536.0f + 0.5f);
+    if (threshold > 65535) threshold = 65535;
+    scale = 65536.0f / static_cast<float>(65536 - threshold);
+  }
+
+  [[nodiscard]] constexpr bool active() const { return threshold != 0; }
+
+  //! How many columns one group of Philox calls decides.
+  static constexpr index_t group_columns = 128;
+
+  //! Calls `f(pack, factor)` over n columns; a factor is 0 or `scale`, or 1 if nothing is dropped.
+  //! The columns are those from `first`, a multiple of `group_columns`, on; packs count from 0.
+  template <class F>
+  WEFT_INLINE void for_each(CpuLanes lanes, RowKey row, index_t n, F f, index_t first = 0) const {
+    if (!active()) {
+      lanes.for_each(n, [&](auto c) { f(c, simd::broadcast(1.0f)); });
+      return;
+    }
+    for (index_t group = 0; group < n; group += group_columns) {
+      const auto words = words_of(row, first + group);
+      const index_t end = group + group_columns < n ? group + group_columns : n;
+      int slot = 0;
+      index_t c = group;
+      for (; c + simd::width <= end; c += simd::width) f(simd::Full{c}, factor(words, slot++));
+      if (c < end) f(simd::Tail{c, static_cast<int>(end - c)}, factor(words, slot));
+    }
+  }
+
+ private:
+  WEFT_INLINE PhiloxWords words_of(RowKey row, index_t group) const {
+    const auto first = static_cast<std::uint32_t>(group / group_columns * simd::width);
+    return philox((simd::Words)simd::iota() + first, row.position, row.sequence, operation, key);
+  }
+
+  WEFT_INLINE simd::Floats factor(const PhiloxWords& words, int slot) const {
+    const simd::Words word = words.word[slot / 2];
+    const simd::Words bits = slot % 2 == 0 ? word & 0xffffu : word >> 16;
+    return simd::select((simd::Ints)bits >= static_cast<std::int32_t>(threshold),
+                        simd::broadcast(scale), simd::Floats{});
+  }
+};
+
+namespace detail {
+
+struct DropoutRow {
+  DropoutMask mask;
+  const RowKey* keys;
+  const float* x;
+  float* y;
+  index_t C;
+
+  template <class Lanes>
+  WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
+    const float* in = x + n * C;
+    float* out = y + n * C;
+    mask.for_each(lanes, keys[n], C,
+                  [&](auto c, auto factor) { simd::store(out, c, simd::load(in, c) * factor); });
+  }
+};
+
+}  // namespace detail
+
+//! y = x with each element set to 0 with the mask's probability, the others scaled up to make up
+//! for it. Its own backward: dx = dropout(dy) with the same mask.
+//!
+//! **Shapes.** x, y: (N, C); they may be the same. keys: (N).
+//! **Errors.** ShapeError unless they fit.
+template <class D>
+void dropout(D& device, const DropoutMask& mask, View<const RowKey> keys, View<const float> x,
+             View<float> y) {
+  detail::expect_shape("dropout", "y", y.shape, x.shape);
+  detail::expect_shape("dropout", "keys", keys.shape, {x.rows()});
+  device.for_rows(x.rows(), x.columns(),
+                  detail::DropoutRow{mask, keys.data, x.data, y.data, x.columns()});
+}
+
+}  // namespace weft::ops

@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Token embeddings with positions and dropout, forward and backward.
+#pragma once
+
+#include <cstring>
+
+#include <weft/core/error.hpp>
+#include <weft/core/host_device.hpp>
+#include <weft/core/simd.hpp>
+#include <weft/device/cpu.hpp>
+#include <weft/ops/check.hpp>
+#include <weft/ops/dropout.hpp>
+#include <weft/ops/write.hpp>
+#include <weft/tensor/sequences.hpp>
+#include <weft/tensor/view.hpp>
+
+namespace weft::ops {
+
+namespace detail {
+
+struct EmbeddingRow {
+  DropoutMask mask;
+  const RowKey* keys;
+  const token_t* ids;
+  const float* table;
+  float scale;
+  const float* positions;  // may be null
+  float* y;
+  index_t C;
+
+  template <class Lanes>
+  WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
+    const float* word = table + static_cast<index_t>(ids[n]) * C;
+    const float* position = positions + static_cast<index_t>(keys[n].position) * C;
+    mask.for_each(lanes, keys[n], C, [&](auto c, auto factor) {
+      auto value = simd::load(word, c) * scale;
+      if (positions != nullptr) value += simd::load(position, c);
+      simd::store(y + n * C, c, value * factor);
+    });
+  }
+};
+
+}  // namespace detail
+
+//! y[n] = dropout(scale * table[ids[n]] + positions[position of row n]).
+//!
+//! **Shapes.** ids, keys: (N). table: (V, C). positions: (T, C), or empty for none; T must exceed
+//! every position. y: (N, C).
+//! **Errors.** ShapeError unless they fit, and if a sequence is longer than T. The ids are trusted
+//! to lie in 0 to V - 1: whoever reads them from outside checks them once.
+template <class D>
+void embedding(D& device, const DropoutMask& mask, const SequenceLayout<D>& layout,
+               View<const token_t> ids, View<const float> table, float scale,
+               View<const float> positions, View<float> y) {
+  detail::expect_shape("embedding", "y", y.shape, {ids.size(), table.columns()});
+  if (positions.data != nullptr && layout.longest > positions.rows()) {
+    throw ShapeError(text("embedding: a sequence of ", layout.longest,
+                          " tokens is longer than the ", positions.rows(), " positions"));
+  }
+  device.for_rows(ids.size(), table.columns(),
+                  detail::EmbeddingRow{mask, layout.keys.data(), ids.data, table.data, scale,
+                                       positions.data, y.data, table.columns()});
+}
+
+//! dtable[ids[n]] += scale * dy[n], rows in ascending order; a row that no token names gets 0.
+//!
+//! **Shapes.** ids: (N). dy: (N, C), after dropout's backward. dtable: (V, C).
+inline void embedding_backward(Cpu& device, View<const token_t> ids, View<const float> dy,
+                               float scale, View<float> dtable, Write write) {
+  detail::expect_shape("embedding_backward", "dy", dy.shape, {ids.size(), dtable.columns()});
+  const index_t C = dtable.columns();
+  if (write == Write::replace) {
+    device.for_parts(dtable.size(), 65536, [&](index_t begin, index_t end) {
+      std::memset(dtable.data + begin, 0, static_cast<std::size_t>(end - begin) * sizeof(float));
+    });
+  }
+  // Each thread its own columns, so that two rows of one word never meet.
+  device.for_parts((C + simd::width - 1) / simd::width, 1, [&](index_t begin, index_t end) {
+    const index_t first = begin * simd::width;
+    const index_t columns = (end * simd::width < C ? end * simd::width : C) - first;
+    for (index_t n = 0; n < ids.size(); ++n) {
+      float* out = dtable.data + static_cast<index_t>(ids.data[n]) * C + first;
+      const float* in = dy.data + n * C + first;
+      CpuLanes{}.for_each(columns, [&](auto c) {
+        simd::store(out, c, simd::load(out, c) + simd::load(in, c) * scale);
+      });
+    }
+  });
+}
+
+//! dpositions[position of row n] += dy[n]; a position that no row has gets 0.
+//!
+//! **Shapes.** dy: (N, C). dpositions: (T, C).
+inline void position_backward(Cpu& device, const SequenceLayout<Cpu>& layout,
+                              View<const float> dy, View<float> dpositions, Write write) {
+  Tensor<token_t> positions(device, {layout.rows()});
+  for (index_t n = 0; n < layout.rows(); ++n) {
+    positions.data()[n] = static_cast<token_t>(layout.keys.data()[n].position);
+  }
+  embedding_backward(device, positions, dy, 1.0f, dpositions, write);
+}
+
+}  // namespace weft::ops

@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Matrix products: the three that a linear layer needs, forward and backward.
+//!
+//!     forward          y  = x w'    matmul_nt   (M, K) (N, K) -> (M, N)
+//!     input gradient   dx = dy w    matmul_nn   (M, N) (N, K) -> (M, K)
+//!     weight gradient  dw = dy' x   matmul_tn   (M, N) (M, K) -> (N, K)
+#pragma once
+
+#include <weft/core/error.hpp>
+#include <weft/ops/cpu/matmul.hpp>
+#include <weft/ops/write.hpp>
+#include <weft/tensor/view.hpp>
+
+namespace weft::ops {
+
+namespace detail {
+
+template <class D>
+void checked_product(D& device, const char* name, View<const float> a, bool transpose_a,
+                     View<const float> b, bool transpose_b, View<float> c, Write write) {
+  const index_t M = transpose_a ? a.columns() : a.rows();
+  const index_t K = transpose_a ? a.rows() : a.columns();
+  const index_t N = transpose_b ? b.rows() : b.columns();
+  if ((transpose_b ? b.columns() : b.rows()) != K || c.rows() != M || c.columns() != N) {
+    throw ShapeError(text(name, ": ", a.shape, " and ", b.shape, " do not give ", c.shape));
+  }
+  multiply(device, Product{transpose_a, transpose_b, M, N, K, a.data, b.data, c.data,
+                           write == Write::accumulate});
+}
+
+}  // namespace detail
+
+//! c = a b', or c += a b'.
+//!
+//! **Shapes.** a: (..., M, K). b: (N, K). c: (..., M, N).
+//! **Errors.** ShapeError unless they fit.
+template <class D>
+void matmul_nt(D& device, View<const float> a, View<const float> b, View<float> c,
+               Write write = Write::replace) {
+  detail::checked_product(device, "matmul_nt", a, false, b, true, c, write);
+}
+
+//! c = a b, or c += a b.
+//!
+//! **Shapes.** a: (..., M, K). b: (K, N). c: (..., M, N).
+//! **Errors.** ShapeError unless they fit.
+template <class D>
+void matmul_nn(D& device, View<const float> a, View<const float> b, View<float> c,
+               Write write = Write::replace) {
+  detail::checked_product(device, "matmul_nn", a, false, b, false, c, write);
+}
+
+//! c = a' b, or c += a' b.
+//!
+//! **Shapes.** a: (..., K, M). b: (..., K, N). c: (M, N).
+//! **Errors.** ShapeError unless they fit.
+template <class D>
+void matmul_tn(D& device, View<const float> a, View<const float> b, View<float> c,
+               Write write = Write::replace) {
+  detail::checked_product(device, "matmul_tn", a, true, b, false, c, write);
+}
+
+}  // namespace weft::ops

@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file The updates of optimizers: one pass over the contiguous buffers.
+#pragma once
+
+#include <weft/core/host_device.hpp>
+#include <weft/core/simd.hpp>
+#include <weft/ops/blocks.hpp>
+
+namespace weft::ops {
+
+//! One step of Adam or AdamW, with everything that is the same for all parameters worked out.
+struct AdamStep {
+  float gradient_scale;    //!< 1 / count of tokens, times what clipping asks for
+  float beta1, beta2;      //!< decay of the moments
+  float step_size;         //!< rate / (1 - beta1^t)
+  float inverse_sqrt_correction;  //!< 1 / sqrt(1 - beta2^t)
+  float epsilon;
+  float coupled_decay;     //!< Adam: added to the gradient as decay * value
+  float decoupled_factor;  //!< AdamW: the value is multiplied by 1 - rate * decay; 1 for Adam
+};
+
+//! One step of stochastic gradient descent with momentum.
+struct SgdStep {
+  float gradient_scale;
+  float rate;
+  float momentum;
+  float decay;
+  bool first;     //!< the buffer of the first step is the gradient itself, as in PyTorch
+  bool nesterov;
+};
+
+namespace detail {
+
+struct AdamBlock {
+  AdamStep s;
+  const float* gradients;
+  float* values;
+  float* first_moments;
+  float* second_moments;
+
+  template <class Lanes>
+  WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t first, index_t count, index_t) const {
+    lanes.for_each(count, [&](auto c) {
+      auto value = simd::load(values + first, c);
+      const auto g =
+          simd::load(gradients + first, c) * s.gradient_scale + value * s.coupled_decay;
+      const auto m = simd::load(first_moments + first, c);
+      const auto v = simd::load(second_moments + first, c);
+      const auto m_next = m + (g - m) * (1.0f - s.beta1);
+      const auto v_next = v * s.beta2 + g * g * (1.0f - s.beta2);
+      value = value * s.decoupled_factor;
+      value -= m_next * s.step_size /
+               (simd::sqrt(v_next) * s.inverse_sqrt_correction + s.epsilon);
+      simd::store(first_moments + first, c, m_next);
+      simd::store(second_moments + first, c, v_next);
+      simd::store(values + first, c, value);
+    });
+  }
+};
+
+struct SgdBlock {
+  SgdStep s;
+  const float* gradients;
+  float* values;
+  float* velocities;  // null without momentum
+
+  template <class Lanes>
+  WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t first, index_t count, index_t) const {
+    lanes.for_each(count, [&](auto c) {
+      const auto value = simd::load(values + first, c);
+      auto g = simd::load(gradients + first, c) * s.gradient_scale + value * s.decay;
+      if (velocities != nullptr) {
+        const auto velocity =
+            s.first ? g : simd::load(velocities + first, c) * s.momentum + g;
+        simd::store(velocities + first, c, velocity);
+        g = s.nesterov ? g + velocity * s.momentum : velocity;
+      }
+      simd::store(values + first, c, value - g * s.rate);
+    });
+  }
+};
+
+}  // namespace detail
+
+//! Adam over blocks `begin` to `end` - 1 of n parameters.
+//!
+//! **Cost.** Reads 16 bytes a parameter and writes 12.
+//! **Source.** Kingma and Ba 2015, algorithm 1, in the form of PyTorch's `torch.optim.Adam`.
+template <class D>
+void adam_update(D& device, const AdamStep& step, index_t n, index_t begin, index_t end,
+                 const float* gradients, float* values, float* first_moments,
+                 float* second_moments) {
+  for_blocks(device, n, begin, end,
+             detail::AdamBlock{step, gradients, values, first_moments, second_moments});
+}
+
+//! SGD over blocks `begin` to `end` - 1 of n parameters; `velocities` is null without momentum.
+//!
+//! **Source.** PyTorch's `torch.optim.SGD`: v = momentum v + g; value -= rate v.
+template <class D>
+void sgd_update(D& device, const SgdStep& step, index_t n, index_t begin, index_t end,
+                const float* gradients, float* values, float* velocities) {
+  for_blocks(device, n, begin, end, detail::SgdBlock{step, gradients, values, velocities});
+}
+
+}  // namespace weft::ops

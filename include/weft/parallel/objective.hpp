@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file What is minimised: a loss of a model's output, over one contiguous buffer of parameters.
+#pragma once
+
+#include <utility>
+
+#include <weft/nn/context.hpp>
+#include <weft/nn/parameter.hpp>
+#include <weft/nn/parameter_layout.hpp>
+#include <weft/parallel/loss_sum.hpp>
+#include <weft/tensor/sequences.hpp>
+
+namespace weft::parallel {
+
+//! A part of a batch, on a device: what the model reads and what it should have said.
+template <class Input, class D>
+struct MicroBatch {
+  Input input;
+  Tensor<token_t, D> labels;  //!< one for each row of the model's output
+};
+
+//! A model and a loss whose parameters have their places in the buffers.
+template <class Model, class Loss>
+class Objective {
+ public:
+  //! The loss is made from the model and further arguments, so that it can share the model's
+  //! weights.
+  template <class... LossArguments>
+  explicit Objective(Model model, LossArguments&&... arguments)
+      : model_(placed(std::move(model), layout_)),
+        loss_(placed(Loss(model_, std::forward<LossArguments>(arguments)...), layout_)) {
+    nn::place_others(model_, layout_);
+    nn::place_others(loss_, layout_);
+  }
+
+  template <class Self, class Visit>
+  static constexpr void members(Self& self, Visit&& visit) {
+    visit("", self.model_);
+    visit("", self.loss_);
+  }
+
+  [[nodiscard]] const Model& model() const { return model_; }
+  [[nodiscard]] const Loss& loss() const { return loss_; }
+  [[nodiscard]] const nn::ParameterLayout& layout() const { return layout_; }
+
+  template <class D>
+  struct Saved {
+    typename Model::template Saved<D> model;
+    typename Loss::template Saved<D> loss;
+    LayoutPointer<D> output_layout;
+  };
+
+  template <class Input, class D>
+  [[nodiscard]] nn::Result<LossSum, Saved<D>> forward(nn::Context<D>& ctx,
+                                                      const MicroBatch<Input, D>& batch) const {
+    auto [output, saved_model] = model_.forward(ctx, batch.input);
+    auto [sum, saved_loss] = loss_.forward(ctx, output, batch.labels);
+    return {sum, {std::move(saved_model), std::move(saved_loss), output.layout}};
+  }
+
+  //! The gradient of the *sum* of losses goes to the context.
+  template <class D>
+  void backward(nn::Context<D>& ctx, Saved<D>&& saved) const {
+    const auto doutput = loss_.backward(ctx, std::move(saved.loss), saved.output_layout);
+    model_.backward(ctx, std::move(saved.model), doutput);
+  }
+
+ private:
+  template <class Module>
+  static Module placed(Module module, nn::ParameterLayout& layout) {
+    nn::place_trained(module, layout);
+    return module;
+  }
+
+  nn::ParameterLayout layout_;  // before the modules: their constructors fill it
+  Model model_;
+  Loss loss_;
+};
+
+}  // namespace weft::parallel

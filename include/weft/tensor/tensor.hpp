@@ -1,0 +1,136 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Arrays in a device's memory, held by reference counts.
+#pragma once
+
+#include <cstring>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <weft/core/error.hpp>
+#include <weft/core/shape.hpp>
+#include <weft/device/cpu.hpp>
+#include <weft/tensor/view.hpp>
+
+namespace weft {
+
+namespace detail {
+
+//! Lets the control blocks of std::shared_ptr come from a device's arena too.
+template <class T, class D>
+struct DeviceAllocator {
+  using value_type = T;
+
+  explicit DeviceAllocator(D& on) : device(&on) {}
+  template <class U>
+  DeviceAllocator(const DeviceAllocator<U, D>& other) : device(other.device) {}
+
+  T* allocate(std::size_t n) {
+    return static_cast<T*>(device->allocate(static_cast<index_t>(n * sizeof(T))));
+  }
+  void deallocate(T* pointer, std::size_t) noexcept { device->deallocate(pointer); }
+
+  friend bool operator==(const DeviceAllocator& a, const DeviceAllocator& b) {
+    return a.device == b.device;
+  }
+
+  D* device;
+};
+
+}  // namespace detail
+
+//! A dense, row-major array on a device. Copies share the elements; a slice keeps them alive.
+//!
+//! A tensor must not outlive its device. Its elements start undefined.
+template <class T, class D = Cpu>
+class Tensor {
+  static_assert(std::is_trivially_copyable_v<T>);
+
+ public:
+  Tensor() = default;
+
+  //! **Cost.** One allocation from the device's pool; none of the system once the pool is warm.
+  Tensor(D& device, Shape shape) : device_(&device), shape_(shape) {
+    auto* memory = static_cast<T*>(
+        device.allocate(shape.size() * static_cast<index_t>(sizeof(T))));
+    elements_ = std::shared_ptr<T>(
+        memory, [&device](T* pointer) { device.deallocate(pointer); },
+        detail::DeviceAllocator<T, D>(device));
+  }
+
+  [[nodiscard]] bool empty() const { return elements_ == nullptr; }
+  [[nodiscard]] D& device() const { return *device_; }
+  [[nodiscard]] T* data() const { return elements_.get(); }
+  [[nodiscard]] const Shape& shape() const { return shape_; }
+  [[nodiscard]] index_t size() const { return shape_.size(); }
+  [[nodiscard]] index_t rows() const { return shape_.rows(); }
+  [[nodiscard]] index_t columns() const { return shape_.columns(); }
+
+  operator View<T>() const { return {data(), shape_}; }
+  operator View<const T>() const { return {data(), shape_}; }
+
+  //! Rows `begin` to `end` - 1 along the first axis; shares the elements.
+  //!
+  //! **Errors.** ShapeError unless 0 <= begin <= end <= extent of the first axis.
+  [[nodiscard]] Tensor slice(index_t begin, index_t end) const {
+    if (begin < 0 || begin > end || end > shape_[0]) {
+      throw ShapeError(text("slice: rows ", begin, " to ", end, " of ", shape_));
+    }
+    const index_t stride = shape_[0] == 0 ? 0 : size() / shape_[0];
+    Tensor part = *this;
+    part.elements_ = std::shared_ptr<T>(elements_, data() + begin * stride);
+    part.shape_ = with_first_extent(end - begin);
+    return part;
+  }
+
+  //! The same elements under another shape. **Errors.** ShapeError unless the sizes are equal.
+  [[nodiscard]] Tensor reshaped(Shape shape) const {
+    if (shape.size() != size()) throw ShapeError(text("reshape: ", shape_, " into ", shape));
+    Tensor result = *this;
+    result.shape_ = shape;
+    return result;
+  }
+
+ private:
+  [[nodiscard]] Shape with_first_extent(index_t extent) const {
+    switch (shape_.rank()) {
+      case 1: return {extent};
+      case 2: return {extent, shape_[1]};
+      case 3: return {extent, shape_[1], shape_[2]};
+      default: return {extent, shape_[1], shape_[2], shape_[3]};
+    }
+  }
+
+  D* device_ = nullptr;
+  std::shared_ptr<T> elements_;
+  Shape shape_;
+};
+
+//! Copies elements from the host to a new tensor. Synchronous.
+//!
+//! **Errors.** ShapeError unless there are `shape.size()` values.
+template <class T>
+[[nodiscard]] Tensor<T> to_device(Cpu& device, std::span<const T> values, Shape shape) {
+  if (static_cast<index_t>(values.size()) != shape.size()) {
+    throw ShapeError(text("to_device: ", values.size(), " values for the shape ", shape));
+  }
+  Tensor<T> tensor(device, shape);
+  if (!values.empty()) std::memcpy(tensor.data(), values.data(), values.size_bytes());
+  return tensor;
+}
+
+//! Copies a tensor's elements to the host. Synchronous.
+template <class T>
+[[nodiscard]] std::vector<std::remove_const_t<T>> to_host(Cpu&, View<T> view) {
+  return {view.data, view.data + view.size()};
+}
+
+template <class T, class D>
+[[nodiscard]] std::vector<T> to_host(const Tensor<T, D>& tensor) {
+  return to_host(tensor.device(), View<const T>(tensor));
+}
+
+}  // namespace weft
