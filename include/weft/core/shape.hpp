@@ -50,6 +50,13 @@ class Shape {
     return product;
   }
 
+  //! The same shape with another first extent.
+  [[nodiscard]] constexpr Shape with_first(index_t extent) const {
+    Shape shape = *this;
+    shape.extents_[0] = extent;
+    return shape;
+  }
+
   friend constexpr bool operator==(const Shape&, const Shape&) = default;
 
   friend std::string to_text(const Shape& shape) {

@@ -115,7 +115,7 @@ WEFT_HOST_DEVICE inline float min(float a, float b) { return a < b ? a : b; }
 
 WEFT_INLINE Floats sqrt(Floats x) {
 #if WEFT_AVX512
-  return (Floats)_mm512_sqrt_ps((__m512)x);
+  return (Floats)_mm512_maskz_sqrt_ps(0xffff, (__m512)x);  // g++ 12 warns of the plain form
 #else
   for (int lane = 0; lane < width; ++lane) x[lane] = std::sqrt(x[lane]);
   return x;

@@ -82,7 +82,7 @@ class Tensor {
     const index_t stride = shape_[0] == 0 ? 0 : size() / shape_[0];
     Tensor part = *this;
     part.elements_ = std::shared_ptr<T>(elements_, data() + begin * stride);
-    part.shape_ = with_first_extent(end - begin);
+    part.shape_ = shape_.with_first(end - begin);
     return part;
   }
 
@@ -95,15 +95,6 @@ class Tensor {
   }
 
  private:
-  [[nodiscard]] Shape with_first_extent(index_t extent) const {
-    switch (shape_.rank()) {
-      case 1: return {extent};
-      case 2: return {extent, shape_[1]};
-      case 3: return {extent, shape_[1], shape_[2]};
-      default: return {extent, shape_[1], shape_[2], shape_[3]};
-    }
-  }
-
   D* device_ = nullptr;
   std::shared_ptr<T> elements_;
   Shape shape_;

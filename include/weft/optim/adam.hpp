@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Adam and AdamW.
+#pragma once
+
+#include <array>
+#include <cmath>
+#include <string_view>
+
+#include <weft/core/error.hpp>
+#include <weft/core/index.hpp>
+#include <weft/ops/updates.hpp>
+#include <weft/optim/optimizer.hpp>
+
+namespace weft::optim {
+
+//! The settings of Adam, with PyTorch's names and defaults.
+struct AdamSettings {
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double epsilon = 1e-8;
+  double weight_decay = 0.0;
+};
+
+//! Adam; with `Decoupled`, AdamW, whose weight decay passes by the moments.
+//!
+//! **Errors.** ArgumentError unless 0 <= beta < 1, epsilon >= 0 and weight_decay >= 0.
+//! **Source.** Kingma and Ba 2015; Loshchilov and Hutter 2019; formulas as in `torch.optim`.
+template <bool Decoupled>
+class BasicAdam {
+ public:
+  using Step = ops::AdamStep;
+  static constexpr std::array<std::string_view, 2> state_names{"first_moment", "second_moment"};
+
+  explicit BasicAdam(AdamSettings settings = {}) : settings_(settings) {
+    const auto decay = [](double beta) { return beta >= 0.0 && beta < 1.0; };
+    if (!decay(settings.beta1) || !decay(settings.beta2) || !(settings.epsilon >= 0.0) ||
+        !(settings.weight_decay >= 0.0)) {
+      throw ArgumentError(text("Adam: beta1 ", settings.beta1, ", beta2 ", settings.beta2,
+                               ", epsilon ", settings.epsilon, ", weight_decay ",
+                               settings.weight_decay));
+    }
+  }
+
+  [[nodiscard]] const AdamSettings& settings() const { return settings_; }
+
+  [[nodiscard]] Step step(index_t update, double rate, double gradient_scale) const {
+    const auto t = static_cast<double>(update);
+    const double correction1 = 1.0 - std::pow(settings_.beta1, t);
+    const double correction2 = 1.0 - std::pow(settings_.beta2, t);
+    const double decay = settings_.weight_decay;
+    return {.gradient_scale = static_cast<float>(gradient_scale),
+            .beta1 = static_cast<float>(settings_.beta1),
+            .beta2 = static_cast<float>(settings_.beta2),
+            .step_size = static_cast<float>(rate / correction1),
+            .inverse_sqrt_correction = static_cast<float>(1.0 / std::sqrt(correction2)),
+            .epsilon = static_cast<float>(settings_.epsilon),
+            .coupled_decay = Decoupled ? 0.0f : static_cast<float>(decay),
+            .decoupled_factor = Decoupled ? static_cast<float>(1.0 - rate * decay) : 1.0f};
+  }
+
+  template <class D>
+  static void update(D& device, const Step& step, Part part, const float* gradients, float* values,
+                     const std::array<float*, 2>& state) {
+    ops::adam_update(device, step, part.parameters, part.begin, part.end, gradients, values,
+                     state[0], state[1]);
+  }
+
+ private:
+  AdamSettings settings_;
+};
+
+using Adam = BasicAdam<false>;
+using AdamW = BasicAdam<true>;
+
+static_assert(Optimizer<Adam>);
+static_assert(Optimizer<AdamW>);
+
+}  // namespace weft::optim

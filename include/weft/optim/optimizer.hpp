@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file The concept of an optimizer.
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <string_view>
+
+#include <weft/core/index.hpp>
+
+namespace weft::optim {
+
+//! Blocks `begin` to `end` - 1 (see ops/blocks.hpp) of n parameters: the part that one device or
+//! rank updates.
+struct Part {
+  index_t parameters;
+  index_t begin;
+  index_t end;
+};
+
+//! A rule that turns gradients into new values.
+//!
+//! **Semantics.** An optimizer holds its settings; its state is `state_names.size()` buffers as long
+//! as the parameters, zero at first, which the strategy keeps (and may shard). `step(t, rate,
+//! scale)` works out what is the same for all parameters in update t = 1, 2, ...; gradients are to
+//! be multiplied by `scale` first. `update(device, step, part, gradients, values, state)` applies it
+//! to a part; parts may be updated on different devices at once.
+template <class O>
+concept Optimizer = requires(const O& optimizer) {
+  { optimizer.step(index_t{}, double{}, double{}) } -> std::same_as<typename O::Step>;
+  { O::state_names.size() } -> std::convertible_to<std::size_t>;
+};
+
+//! Pointers to the buffers of an optimizer's state.
+template <class O>
+using StatePointers = std::array<float*, O::state_names.size()>;
+
+}  // namespace weft::optim

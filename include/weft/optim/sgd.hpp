@@ -1,0 +1,82 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Stochastic gradient descent.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include <weft/core/error.hpp>
+#include <weft/core/index.hpp>
+#include <weft/ops/updates.hpp>
+#include <weft/optim/optimizer.hpp>
+
+namespace weft::optim {
+
+//! The settings of SGD, with PyTorch's names and defaults.
+struct SgdSettings {
+  double momentum = 0.0;
+  double weight_decay = 0.0;
+  bool nesterov = false;
+};
+
+//! SGD; with `Momentum`, one buffer of velocities.
+//!
+//! **Errors.** ArgumentError unless 0 <= momentum < 1 and weight_decay >= 0, for a momentum without
+//! the buffer, and for Nesterov without momentum.
+//! **Source.** Formulas as in `torch.optim.SGD`, dampening 0.
+template <bool Momentum>
+class BasicSgd {
+ public:
+  using Step = ops::SgdStep;
+  static constexpr auto state_names = [] {
+    if constexpr (Momentum) {
+      return std::array<std::string_view, 1>{"velocity"};
+    } else {
+      return std::array<std::string_view, 0>{};
+    }
+  }();
+
+  explicit BasicSgd(SgdSettings settings = {}) : settings_(settings) {
+    if (!(settings.momentum >= 0.0 && settings.momentum < 1.0) ||
+        !(settings.weight_decay >= 0.0)) {
+      throw ArgumentError(text("SGD: momentum ", settings.momentum, ", weight_decay ",
+                               settings.weight_decay));
+    }
+    if ((!Momentum && settings.momentum > 0.0) || (settings.nesterov && settings.momentum == 0.0)) {
+      throw ArgumentError(text("SGD: momentum ", settings.momentum, ", nesterov ",
+                               settings.nesterov, ": use SgdMomentum with a momentum above 0"));
+    }
+  }
+
+  [[nodiscard]] const SgdSettings& settings() const { return settings_; }
+
+  [[nodiscard]] Step step(index_t update, double rate, double gradient_scale) const {
+    return {.gradient_scale = static_cast<float>(gradient_scale),
+            .rate = static_cast<float>(rate),
+            .momentum = static_cast<float>(settings_.momentum),
+            .decay = static_cast<float>(settings_.weight_decay),
+            .first = update == 1,
+            .nesterov = settings_.nesterov};
+  }
+
+  template <class D>
+  static void update(D& device, const Step& step, Part part, const float* gradients, float* values,
+                     const std::array<float*, state_names.size()>& state) {
+    float* velocities = nullptr;
+    if constexpr (Momentum) velocities = state[0];
+    ops::sgd_update(device, step, part.parameters, part.begin, part.end, gradients, values,
+                    velocities);
+  }
+
+ private:
+  SgdSettings settings_;
+};
+
+using Sgd = BasicSgd<false>;
+using SgdMomentum = BasicSgd<true>;
+
+static_assert(Optimizer<Sgd>);
+static_assert(Optimizer<SgdMomentum>);
+
+}  // namespace weft::optim

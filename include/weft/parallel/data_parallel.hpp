@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Data parallelism in one process: every device trains on its share of the batch.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include <weft/core/chunks.hpp>
+#include <weft/core/philox.hpp>
+#include <weft/device/device_group.hpp>
+#include <weft/nn/initialize.hpp>
+#include <weft/optim/adam.hpp>
+#include <weft/parallel/gradient_accumulation.hpp>
+#include <weft/parallel/lanes.hpp>
+#include <weft/parallel/objective.hpp>
+#include <weft/parallel/parallel_apply.hpp>
+#include <weft/parallel/recipe.hpp>
+#include <weft/parallel/training_state.hpp>
+
+namespace weft::parallel {
+
+//! Scatters a batch over devices, runs model and loss on each, reduces the gradients and updates the
+//! parameters; every device does its share of each.
+//!
+//! The replicas are kept between steps; devices that share memory share the values, and none is
+//! copied. The loss is computed where the output lives: device 0 holds no more than the others.
+//! The result equals `GradientAccumulation` with the same recipe bit for bit.
+//!
+//! **Memory.** A gradient buffer a device, if there are as many lanes as devices.
+//! **Source.** torch.nn.DataParallel and The Annotated Transformer's multi-GPU loss.
+template <class Model, class Loss, class Optimizer = optim::Adam, class D = Cpu>
+class DataParallel {
+ public:
+  using Objective = parallel::Objective<Model, Loss>;
+
+  //! **Errors.** As `Recipe::check`.
+  DataParallel(const DeviceGroup<D>& devices, Objective objective, const Optimizer& optimizer,
+               const Recipe& recipe)
+      : devices_(&devices),
+        recipe_(recipe),
+        objective_(std::move(objective)),
+        state_(devices[0], objective_.layout(),
+               nn::initial_values(objective_.layout(), recipe.seed, objective_), optimizer) {
+    recipe.check();
+    for (int index = 0; index < devices.size(); ++index) {
+      runners_.emplace_back(devices[index], objective_);
+    }
+  }
+
+  DataParallel(const DataParallel&) = delete;
+  DataParallel& operator=(const DataParallel&) = delete;
+
+  //! One update from a batch, at a learning rate.
+  //!
+  //! **Errors.** DeviceError if a device fails; the parameters are then unchanged.
+  template <class B>
+  StepReport step(const B& batch, double rate) {
+    losses_.assign(static_cast<std::size_t>(recipe_.micro_batches), {});
+    const RandomKey key(recipe_.seed, static_cast<std::uint64_t>(state_.steps()));
+    on_devices([&](D&, int index) {
+      runner(index).run(recipe_, lanes_of(index), batch, state_.values().data(), key, losses_);
+    });
+    std::vector<float*> lanes(static_cast<std::size_t>(recipe_.lanes), nullptr);
+    for (int index = 0; index < devices(); ++index) {
+      for (index_t lane = lanes_of(index).begin; lane < lanes_of(index).end; ++lane) {
+        lanes[static_cast<std::size_t>(lane)] = runner(index).gradients(lane);
+      }
+    }
+    const auto on_all = [this](const auto& f) {
+      on_devices([&](D& device, int index) { f(device, index, devices()); });
+    };
+    return state_.update(on_all, recipe_, std::move(lanes), detail::total(losses_), rate);
+  }
+
+  //! The loss of a batch, without dropout and without an update.
+  template <class B>
+  [[nodiscard]] LossSum evaluate(const B& batch) {
+    losses_.assign(static_cast<std::size_t>(recipe_.micro_batches), {});
+    on_devices([&](D&, int index) {
+      runner(index).evaluate(recipe_, share(recipe_.micro_batches, devices(), index), batch,
+                             state_.values().data(), losses_);
+    });
+    return detail::total(losses_);
+  }
+
+  //! Calls `f(device, index)` on the worker of every device, and returns when all have ended.
+  template <class F>
+  void on_devices(F&& f) {
+    parallel_apply(*devices_, std::forward<F>(f));
+  }
+
+  [[nodiscard]] int devices() const { return devices_->size(); }
+  [[nodiscard]] D& device(int index) const { return (*devices_)[index]; }
+  [[nodiscard]] const Recipe& recipe() const { return recipe_; }
+  [[nodiscard]] const Objective& objective() const { return objective_; }
+  [[nodiscard]] TrainingState<Optimizer, D>& state() { return state_; }
+  [[nodiscard]] const TrainingState<Optimizer, D>& state() const { return state_; }
+
+ private:
+  [[nodiscard]] Range lanes_of(int index) const { return share(recipe_.lanes, devices(), index); }
+
+  [[nodiscard]] LaneRunner<Objective, D>& runner(int index) {
+    return runners_[static_cast<std::size_t>(index)];
+  }
+
+  const DeviceGroup<D>* devices_;
+  Recipe recipe_;
+  Objective objective_;
+  std::vector<LaneRunner<Objective, D>> runners_;
+  TrainingState<Optimizer, D> state_;
+  std::vector<LossSum> losses_;
+};
+
+}  // namespace weft::parallel
+
+namespace weft {
+using parallel::DataParallel;
+}

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Training on one device, micro-batch after micro-batch.
+#pragma once
+
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include <weft/core/philox.hpp>
+#include <weft/device/cpu.hpp>
+#include <weft/nn/initialize.hpp>
+#include <weft/optim/adam.hpp>
+#include <weft/parallel/lanes.hpp>
+#include <weft/parallel/objective.hpp>
+#include <weft/parallel/recipe.hpp>
+#include <weft/parallel/training_state.hpp>
+
+namespace weft::parallel {
+
+namespace detail {
+
+//! The sum of the losses of micro-batches, in their order.
+inline LossSum total(const std::vector<LossSum>& losses) {
+  return std::accumulate(losses.begin(), losses.end(), LossSum{},
+                         [](LossSum sum, const LossSum& loss) { return sum += loss; });
+}
+
+}  // namespace detail
+
+//! One device runs all lanes of the recipe. What every other strategy has to equal, bit for bit.
+//!
+//! **Memory.** One gradient buffer for one lane, at most log2(lanes) + 1 for more.
+template <class Model, class Loss, class Optimizer = optim::Adam, class D = Cpu>
+class GradientAccumulation {
+ public:
+  using Objective = parallel::Objective<Model, Loss>;
+
+  //! **Errors.** As `Recipe::check`.
+  GradientAccumulation(D& device, Objective objective, const Optimizer& optimizer,
+                       const Recipe& recipe)
+      : device_(&device),
+        recipe_(recipe),
+        objective_(std::move(objective)),
+        runner_(device, objective_),
+        state_(device, objective_.layout(),
+               nn::initial_values(objective_.layout(), recipe.seed, objective_), optimizer) {
+    recipe.check();
+  }
+
+  GradientAccumulation(const GradientAccumulation&) = delete;
+  GradientAccumulation& operator=(const GradientAccumulation&) = delete;
+
+  //! One update from a batch, at a learning rate.
+  template <class B>
+  StepReport step(const B& batch, double rate) {
+    losses_.assign(static_cast<std::size_t>(recipe_.micro_batches), {});
+    runner_.run(recipe_, {0, recipe_.lanes}, batch, state_.values().data(),
+                RandomKey(recipe_.seed, static_cast<std::uint64_t>(state_.steps())), losses_);
+    std::vector<float*> lanes;
+    for (index_t lane = 0; lane < recipe_.lanes; ++lane) lanes.push_back(runner_.gradients(lane));
+    const auto on_all = [this](const auto& f) { f(*device_, 0, 1); };
+    return state_.update(on_all, recipe_, std::move(lanes), detail::total(losses_), rate);
+  }
+
+  //! The loss of a batch, without dropout and without an update.
+  template <class B>
+  [[nodiscard]] LossSum evaluate(const B& batch) {
+    losses_.assign(static_cast<std::size_t>(recipe_.micro_batches), {});
+    runner_.evaluate(recipe_, {0, recipe_.micro_batches}, batch, state_.values().data(), losses_);
+    return detail::total(losses_);
+  }
+
+  //! Calls `f(device, index)` on every device: here, on one.
+  template <class F>
+  void on_devices(F&& f) {
+    f(*device_, 0);
+  }
+
+  [[nodiscard]] int devices() const { return 1; }
+  [[nodiscard]] D& device(int) const { return *device_; }
+  [[nodiscard]] const Recipe& recipe() const { return recipe_; }
+  [[nodiscard]] const Objective& objective() const { return objective_; }
+  [[nodiscard]] TrainingState<Optimizer, D>& state() { return state_; }
+  [[nodiscard]] const TrainingState<Optimizer, D>& state() const { return state_; }
+
+ private:
+  D* device_;
+  Recipe recipe_;
+  Objective objective_;
+  LaneRunner<Objective, D> runner_;
+  TrainingState<Optimizer, D> state_;
+  std::vector<LossSum> losses_;
+};
+
+}  // namespace weft::parallel
+
+namespace weft {
+using parallel::GradientAccumulation;
+}

@@ -1,0 +1,112 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Runs a function on several devices at once.
+#pragma once
+
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include <weft/core/error.hpp>
+#include <weft/device/device_group.hpp>
+
+namespace weft::parallel {
+
+//! What a function threw on a device, with the device's name.
+class DeviceError : public Error {
+ public:
+  DeviceError(std::string device, const std::string& message, std::exception_ptr cause)
+      : Error(text(device, ": ", message)), device_(std::move(device)), cause_(std::move(cause)) {}
+
+  [[nodiscard]] const std::string& device() const { return device_; }
+  //! The exception itself.
+  [[nodiscard]] const std::exception_ptr& cause() const { return cause_; }
+
+ private:
+  std::string device_;
+  std::exception_ptr cause_;
+};
+
+namespace detail {
+
+//! Counts what is still running.
+class Latch {
+ public:
+  explicit Latch(int count) : count_(count) {}
+
+  void count_down() {
+    const std::scoped_lock lock(mutex_);
+    if (--count_ == 0) done_.notify_one();
+  }
+
+  void wait() {
+    std::unique_lock lock(mutex_);
+    done_.wait(lock, [this] { return count_ == 0; });
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable done_;
+  int count_;
+};
+
+template <class F, class D>
+struct DeviceCall {
+  F* function;
+  D* device;
+  int index;
+  Latch* latch;
+  std::exception_ptr failure;
+
+  static void run(void* argument) noexcept {
+    auto& call = *static_cast<DeviceCall*>(argument);
+    try {
+      (*call.function)(*call.device, call.index);
+      call.device->synchronize();
+    } catch (...) {
+      call.failure = std::current_exception();
+    }
+    call.latch->count_down();
+  }
+};
+
+template <class D>
+[[noreturn]] void rethrow_with_device(const D& device, const std::exception_ptr& failure) {
+  std::string message = "unknown exception";
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    message = error.message();
+  } catch (const std::exception& error) {
+    message = error.what();
+  } catch (...) {
+  }
+  throw DeviceError(to_text(device), message, failure);
+}
+
+}  // namespace detail
+
+//! Calls `f(device, index)` on the worker of every device of the group, and returns when all have
+//! ended.
+//!
+//! **Errors.** DeviceError for the first device that threw, once all have ended.
+template <class D, class F>
+void parallel_apply(const DeviceGroup<D>& devices, F&& f) {
+  using Call = detail::DeviceCall<std::remove_reference_t<F>, D>;
+  detail::Latch latch(devices.size());
+  std::vector<Call> calls;
+  calls.reserve(static_cast<std::size_t>(devices.size()));
+  for (int index = 0; index < devices.size(); ++index) {
+    calls.push_back({&f, &devices[index], index, &latch, nullptr});
+  }
+  for (Call& call : calls) call.device->submit({&Call::run, &call});
+  latch.wait();
+  for (const Call& call : calls) {
+    if (call.failure != nullptr) detail::rethrow_with_device(*call.device, call.failure);
+  }
+}
+
+}  // namespace weft::parallel

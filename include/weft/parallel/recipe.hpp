@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file What decides the numbers of a training run, apart from the data.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+
+#include <weft/core/chunks.hpp>
+#include <weft/core/error.hpp>
+#include <weft/core/index.hpp>
+#include <weft/parallel/loss_sum.hpp>
+
+namespace weft::parallel {
+
+//! How an update is computed. Two runs with one recipe give the same bits, whatever the number of
+//! devices.
+//!
+//! A batch is cut into `micro_batches` parts, which are dealt to `lanes` in order. Inside a lane
+//! gradients add up in ascending order; across lanes they add up in a balanced tree. A device works
+//! on whole lanes, so at most `lanes` devices are busy.
+struct Recipe {
+  std::uint64_t seed = 1;
+  index_t lanes = 1;
+  index_t micro_batches = 1;
+  double clip_norm = 0.0;  //!< the largest norm of the mean gradient; 0 for any
+
+  //! **Errors.** ArgumentError unless lanes > 0, micro_batches >= lanes and clip_norm >= 0.
+  void check() const {
+    if (lanes < 1 || micro_batches < lanes || !(clip_norm >= 0.0)) {
+      throw ArgumentError(text("recipe: ", lanes, " lanes, ", micro_batches,
+                               " micro-batches, clipping at ", clip_norm,
+                               "; needs at least one lane, a micro-batch a lane, and no negative"
+                               " norm"));
+    }
+  }
+
+  friend bool operator==(const Recipe&, const Recipe&) = default;
+};
+
+//! What an update did.
+struct StepReport {
+  LossSum loss;                //!< over the whole batch
+  double gradient_norm = 0.0;  //!< of the mean gradient, before clipping
+  bool skipped = false;        //!< nothing was changed: the gradient was not finite, or no label counted
+};
+
+//! A batch that strategies can cut: `size()` sequences, and `part(device, range)`, the micro-batch
+//! of a range of them on a device.
+//!
+//! **Semantics.** `part` is called on several devices' workers at once.
+template <class B, class D>
+concept Batch = requires(const B& batch, D& device, Range range) {
+  { batch.size() } -> std::convertible_to<index_t>;
+  batch.part(device, range);
+};
+
+}  // namespace weft::parallel

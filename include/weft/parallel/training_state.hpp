@@ -1,0 +1,143 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Parameters, the optimizer's state, and the end of an update.
+#pragma once
+
+#include <cmath>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include <weft/core/chunks.hpp>
+#include <weft/core/index.hpp>
+#include <weft/nn/initialize.hpp>
+#include <weft/nn/parameter_layout.hpp>
+#include <weft/ops/blocks.hpp>
+#include <weft/ops/reduce.hpp>
+#include <weft/optim/clip.hpp>
+#include <weft/optim/optimizer.hpp>
+#include <weft/parallel/lanes.hpp>
+#include <weft/parallel/recipe.hpp>
+#include <weft/tensor/tensor.hpp>
+
+namespace weft::parallel {
+
+//! What a run is made of between two updates: values, the optimizer's buffers, and counters.
+template <class Optimizer, class D>
+class TrainingState {
+ public:
+  static constexpr std::size_t buffers = Optimizer::state_names.size();
+
+  TrainingState(D& device, const nn::ParameterLayout& layout, std::span<const float> values,
+                const Optimizer& optimizer)
+      : optimizer_(optimizer),
+        layout_(&layout),
+        values_(to_device<float>(device, values, {layout.values})),
+        block_sums_(device, {ops::block_count(layout.trained)}) {
+    for (auto& buffer : state_) {
+      buffer = Tensor<float, D>(device, {layout.trained});
+      const std::size_t bytes = static_cast<std::size_t>(layout.trained) * sizeof(float);
+      if (bytes > 0) std::memset(buffer.data(), 0, bytes);
+    }
+  }
+
+  [[nodiscard]] const Optimizer& optimizer() const { return optimizer_; }
+  [[nodiscard]] const Tensor<float, D>& values() const { return values_; }
+  [[nodiscard]] const Tensor<float, D>& buffer(std::size_t i) const { return state_[i]; }
+
+  //! Updates made, and updates left out because the gradient was not finite.
+  [[nodiscard]] index_t updates() const { return updates_; }
+  [[nodiscard]] index_t skipped() const { return skipped_; }
+  //! Batches seen: what random numbers are keyed by.
+  [[nodiscard]] index_t steps() const { return updates_ + skipped_; }
+  void set_counters(index_t updates, index_t skipped) {
+    updates_ = updates;
+    skipped_ = skipped;
+  }
+
+  //! Reduces the lanes' gradients in canonical order and updates the parameters.
+  //!
+  //! `on_all(f)` calls `f(device, part, parts)` on every device and returns when all have ended;
+  //! each device works on its part of the blocks. `lane(l)` is the sum that lane l holds, or null.
+  //!
+  //! **Cost.** For R lanes: reads R + 1 buffers and writes 1 for the sum; then what the optimizer
+  //! reads and writes.
+  template <class OnAll>
+  [[nodiscard]] StepReport update(const OnAll& on_all, const Recipe& recipe,
+                                  std::vector<float*> lanes, const LossSum& loss, double rate) {
+    StepReport report{loss};
+    float* const gradients = lanes[0];
+    reduce(on_all, lanes);
+    add_tied(on_all, gradients);
+    const index_t n = layout_->trained;
+    on_all([&](D& device, index_t part, index_t parts) {
+      const Range blocks = share(ops::block_count(n), parts, part);
+      ops::sum_of_squares(device, n, blocks.begin, blocks.end, gradients, block_sums_.data());
+    });
+    double squares = 0.0;
+    for (const double sum : to_host(block_sums_)) squares += sum;
+
+    const index_t tokens = loss.tokens.value();
+    report.skipped = tokens == 0 || !std::isfinite(squares);
+    if (tokens > 0) report.gradient_norm = std::sqrt(squares) / static_cast<double>(tokens);
+    if (report.skipped) {
+      ++skipped_;
+      return report;
+    }
+    ++updates_;
+    const double scale = optim::clip_factor(report.gradient_norm, recipe.clip_norm) /
+                         static_cast<double>(tokens);
+    const auto step = optimizer_.step(updates_, rate, scale);
+    optim::StatePointers<Optimizer> state{};
+    for (std::size_t i = 0; i < buffers; ++i) state[i] = state_[i].data();
+    on_all([&](D& device, index_t part, index_t parts) {
+      const Range blocks = share(ops::block_count(n), parts, part);
+      Optimizer::update(device, step, {n, blocks.begin, blocks.end}, gradients, values_.data(),
+                        state);
+    });
+    return report;
+  }
+
+ private:
+  template <class OnAll>
+  void reduce(const OnAll& on_all, std::vector<float*>& lanes) {
+    const auto count = static_cast<index_t>(lanes.size());
+    const auto at = [&](index_t lane) { return lanes[static_cast<std::size_t>(lane)]; };
+    const index_t n = layout_->gradients;
+    index_t pairs = 0;
+    for_tree_pairs(count, at, [&](index_t, index_t) { ++pairs; });
+    if (pairs == 0) return;
+    on_all([&](D& device, index_t part, index_t parts) {
+      const Range blocks = share(ops::block_count(n), parts, part);
+      // Block by block, so that what one pair wrote is in cache when the next reads it.
+      for (index_t block = blocks.begin; block < blocks.end; ++block) {
+        for_tree_pairs(count, at, [&](index_t left, index_t right) {
+          ops::add_blocks(device, n, block, block + 1, at(right), at(left));
+        });
+      }
+    });
+  }
+
+  //! Adds the gradients of further uses of a shared weight to that of its first, in order of
+  //! declaration.
+  template <class OnAll>
+  void add_tied(const OnAll& on_all, float* gradients) {
+    for (const nn::TiedGradient& tied : layout_->tied) {
+      on_all([&](D& device, index_t part, index_t parts) {
+        const Range blocks = share(ops::block_count(tied.size), parts, part);
+        ops::add_blocks(device, tied.size, blocks.begin, blocks.end, gradients + tied.from,
+                        gradients + tied.to);
+      });
+    }
+  }
+
+  Optimizer optimizer_;
+  const nn::ParameterLayout* layout_;
+  Tensor<float, D> values_;
+  std::array<Tensor<float, D>, buffers> state_;
+  Tensor<double, D> block_sums_;
+  index_t updates_ = 0;
+  index_t skipped_ = 0;
+};
+
+}  // namespace weft::parallel
