@@ -14,7 +14,7 @@ compiler = sys.argv[1:] or ["c++", "-std=c++20", "-Wall", "-Wextra"]
 
 
 class Check(unittest.TestCase):
-    def check(self, headers):
+    def check(self, headers, mode="alone"):
         """The status and the output of check.py for these headers."""
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
@@ -22,14 +22,25 @@ class Check(unittest.TestCase):
                 (root / name).parent.mkdir(parents=True, exist_ok=True)
                 (root / name).write_text(text)
             with contextlib.redirect_stdout(io.StringIO()) as printed:
-                status = main([str(root), *compiler])
+                status = main([mode, str(root), *compiler])
             return status, printed.getvalue()
 
     def test_sound_headers(self):
-        status, printed = self.check({
+        headers = {
             "weft/core/one.hpp": "#pragma once\nstruct One {};\n",
-            "weft/core/two.hpp": "#pragma once\n#include <weft/core/one.hpp>\nstruct Two : One {};\n"})
-        self.assertEqual((status, printed), (0, "2 headers, 0 with complaints\n"))
+            "weft/core/two.hpp": "#pragma once\n#include <weft/core/one.hpp>\nstruct Two : One {};\n"}
+        self.assertEqual(self.check(headers, "alone"),
+                         (0, "2 headers; of 2 programs 0 do not compile\n"))
+        self.assertEqual(self.check(headers, "together"),
+                         (0, "2 headers; of 1 programs 0 do not compile\n"))
+
+    def test_headers_that_do_not_go_together(self):
+        headers = {"weft/core/one.hpp": "#pragma once\nstruct One {};\n",
+                   "weft/io/one.hpp": "#pragma once\nstruct One { int one; };\n"}
+        self.assertEqual(self.check(headers, "alone")[0], 0)
+        status, printed = self.check(headers, "together")
+        self.assertEqual(status, 1)
+        self.assertIn("weft/io/one.hpp", printed)
 
     def test_a_header_that_relies_on_its_includer(self):
         status, printed = self.check({
@@ -50,7 +61,8 @@ class Check(unittest.TestCase):
         self.assertEqual(status, 1)
 
     def test_no_header_at_all_is_a_fault(self):
-        self.assertEqual(self.check({})[0], 1)
+        self.assertEqual(self.check({}, "alone")[0], 1)
+        self.assertEqual(self.check({}, "together")[0], 1)
 
 
 if __name__ == "__main__":
