@@ -91,7 +91,7 @@ def header_faults(root: pathlib.Path, header: pathlib.Path) -> List[str]:
 
 
 def unbuilt_tests(tests: pathlib.Path) -> List[str]:
-    """The sources in tests/<folder>/ that neither the table `folders` nor their own recipe names."""
+    """The sources in tests/<folder>/ that neither the table `folders` nor a recipe there names."""
     table = (tests / "meson.build").read_text(encoding="utf-8")
     faults = []
     for source in sorted(tests.glob("*/*.cpp")):

@@ -34,7 +34,7 @@ class Layers(unittest.TestCase):
 
     def test_a_sound_tree_has_no_fault(self):
         self.assertEqual(self.faults({
-            "include/weft/io/file.hpp": HEAD + "#include <string>\n#include <weft/core/index.hpp>\n",
+            "include/weft/io/file.hpp": HEAD + "#include <weft/core/index.hpp>\n#include <map>\n",
             "include/weft/weft.hpp": HEAD + "#include <weft/core/index.hpp>\n",
             "tests/core/index.cpp": ""}), [])
 
@@ -47,7 +47,7 @@ class Layers(unittest.TestCase):
     def test_a_spaced_directive_is_seen(self):
         self.assert_one(self.faults({
             "include/weft/io/file.hpp": HEAD,
-            "include/weft/core/shape.hpp": HEAD + "#if 1\n #  include <weft/io/file.hpp>\n#endif\n"}),
+            "include/weft/core/shape.hpp": HEAD + "#if A\n #  include <weft/io/file.hpp>\n#endif\n"}),
             "include/weft/core/shape.hpp:6")
 
     def test_only_users_include_the_whole(self):
@@ -80,7 +80,8 @@ class Layers(unittest.TestCase):
         for missing in HEAD.splitlines():
             text = "\n".join(line for line in HEAD.splitlines() if line != missing)
             self.assertNotEqual(self.faults({"include/weft/core/shape.hpp": text}), [], missing)
-        self.assert_one(self.faults({"include/weft/core/shape.hpp": HEAD + "#pragma once\n"}), "once")
+        twice = HEAD + "#pragma once\n"
+        self.assert_one(self.faults({"include/weft/core/shape.hpp": twice}), "once")
 
     def test_an_empty_tree_is_a_fault(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -28,7 +28,8 @@ class Check(unittest.TestCase):
     def test_sound_headers(self):
         headers = {
             "weft/core/one.hpp": "#pragma once\nstruct One {};\n",
-            "weft/core/two.hpp": "#pragma once\n#include <weft/core/one.hpp>\nstruct Two : One {};\n"}
+            "weft/core/two.hpp": "#pragma once\n#include <weft/core/one.hpp>\n"
+                                 "struct Two : One {};\n"}
         self.assertEqual(self.check(headers, "alone"),
                          (0, "2 headers; of 2 programs 0 do not compile\n"))
         self.assertEqual(self.check(headers, "together"),
