@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Reads safetensors files; see weft/io/safetensors.hpp.
+#pragma once
+
+#include <weft/core/error.hpp>
+#include <weft/core/index.hpp>
+#include <weft/core/text.hpp>
+#include <weft/io/detail/safetensors_header.hpp>
+#include <weft/io/dtype.hpp>
+#include <weft/io/file_descriptor.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <bit>
+#include <cerrno>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace weft::io {
+
+static_assert(std::endian::native == std::endian::little, "the format is little-endian");
+
+//! A safetensors file that is open for reading.
+//!
+//! The constructor reads and checks the header; `read` copies a tensor into the caller's memory.
+//! The file is not mapped, so one that shrinks meanwhile is an error, not a crash. What the file
+//! says is not trusted: memory stays below some multiples of `most_header_bytes`.
+//!
+//! **Errors.** SystemError if the file cannot be read or is not a regular file. FormatError, naming
+//! file and tensor, unless the header follows the format, the tensors fill the rest of the file
+//! exactly, and what is read has the type and size of what is there. Values are not checked.
+class SafetensorsFile {
+ public:
+  static constexpr index_t default_most_header_bytes = index_t{16} << 20;
+
+  explicit SafetensorsFile(std::string path, index_t most_header_bytes = default_most_header_bytes)
+      : path_(std::move(path)) {
+    // O_NONBLOCK so that a pipe is refused below instead of waited for.
+    file_ = FileDescriptor(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+    struct stat status {};
+    if (!file_.is_open() || ::fstat(file_.get(), &status) != 0) throw system_error("open", path_);
+    if (!S_ISREG(status.st_mode)) {
+      throw SystemError(text("cannot read ", path_, ": it is not a regular file"));
+    }
+    read_header(status.st_size, most_header_bytes);
+    check_layout(status.st_size);
+  }
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+  //! All tensors in the order in which they lie in the file.
+  [[nodiscard]] std::span<const TensorEntry> tensors() const noexcept { return tensors_; }
+
+  [[nodiscard]] const Metadata& metadata() const noexcept { return metadata_; }
+
+  [[nodiscard]] bool contains(std::string_view name) const { return by_name_.contains(name); }
+
+  //! The tensor of that name; a FormatError if there is none.
+  [[nodiscard]] const TensorEntry& tensor(std::string_view name) const {
+    const auto found = by_name_.find(name);
+    if (found == by_name_.end()) {
+      throw FormatError(text(path_, ": has no tensor ", detail::in_quotes(name)));
+    }
+    return tensors_[found->second];
+  }
+
+  //! Copies the tensor of that name; it must hold exactly `out.size()` elements of type T.
+  template <FileElement T>
+  void read(std::string_view name, std::span<T> out) const {
+    const auto& entry = tensor(name);
+    if (entry.dtype != dtype_of<T> || entry.end - entry.begin != std::ssize(std::as_bytes(out))) {
+      throw FormatError(text(path_, ": tensor ", detail::in_quotes(name), " is ", entry.dtype, " ",
+                             detail::to_text(entry.shape), ", not ", out.size(), " of ",
+                             dtype_of<T>));
+    }
+    read_at(data_begin_ + entry.begin, std::as_writable_bytes(out));
+  }
+
+  //! Copies the bytes of a tensor of any type; there must be exactly `out.size()`.
+  void read_bytes(std::string_view name, std::span<std::byte> out) const {
+    const auto& entry = tensor(name);
+    if (entry.end - entry.begin != std::ssize(out)) {
+      throw FormatError(text(path_, ": tensor ", detail::in_quotes(name), " has ",
+                             entry.end - entry.begin, " bytes, not ", out.size()));
+    }
+    read_at(data_begin_ + entry.begin, out);
+  }
+
+ private:
+  void read_header(index_t file_bytes, index_t most_header_bytes) {
+    std::uint64_t length = 0;
+    constexpr index_t length_bytes = sizeof length;
+    if (file_bytes < length_bytes) {
+      throw FormatError(text(path_, ": has ", file_bytes, " bytes, not even a header's length"));
+    }
+    read_at(0, std::as_writable_bytes(std::span(&length, 1)));
+    if (length > static_cast<std::uint64_t>(most_header_bytes)) {
+      throw FormatError(text(path_, ": a header of ", length, " bytes is longer than the limit of ",
+                             most_header_bytes));
+    }
+    data_begin_ = length_bytes + static_cast<index_t>(length);
+    if (data_begin_ > file_bytes) {
+      throw FormatError(
+          text(path_, ": has ", file_bytes, " bytes, but its header ends at ", data_begin_));
+    }
+    std::string header(length, '\0');
+    read_at(length_bytes, std::as_writable_bytes(std::span(header)));
+    // The parser would skip a byte order mark and take a NUL for the end.
+    if (!header.starts_with('{') || header.find('\0') != std::string::npos) {
+      throw FormatError(text(path_, ": the header is damaged: it is not a JSON object"));
+    }
+    detail::SafetensorsHeaderReader reader(path_);
+    nlohmann::json::sax_parse(header, &reader);
+    tensors_ = std::move(reader.tensors);
+    metadata_ = std::move(reader.metadata);
+  }
+
+  void check_layout(index_t file_bytes) {
+    std::sort(tensors_.begin(), tensors_.end(), [](const TensorEntry& a, const TensorEntry& b) {
+      return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
+    });
+    index_t end = 0;
+    for (std::size_t i = 0; i < tensors_.size(); ++i) {
+      const auto& entry = tensors_[i];
+      const auto refuse = [&](const std::string& why) {
+        throw FormatError(text(path_, ": tensor ", detail::in_quotes(entry.name), " ", why));
+      };
+      if (!by_name_.emplace(entry.name, i).second) refuse("is there twice");
+      if (entry.begin != end || entry.end < entry.begin) {
+        refuse(
+            text("lies at bytes ", entry.begin, " to ", entry.end, ", but should begin at ", end));
+      }
+      const auto bytes = bytes_of(entry.dtype, entry.shape);
+      if (bytes != entry.end - entry.begin) {
+        refuse(text("has ", entry.end - entry.begin, " bytes, which is not what ", entry.dtype, " ",
+                    detail::to_text(entry.shape), " takes"));
+      }
+      end = entry.end;
+    }
+    if (end != file_bytes - data_begin_) {
+      throw FormatError(text(path_, ": has ", file_bytes - data_begin_,
+                             " bytes after its header, but its tensors have ", end));
+    }
+  }
+
+  void read_at(index_t offset, std::span<std::byte> out) const {
+    while (!out.empty()) {
+      const auto got = ::pread(file_.get(), out.data(), out.size(), offset);
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) throw system_error("read", path_);
+      if (got == 0) throw FormatError(text(path_, ": ends at byte ", offset, ", before its data"));
+      out = out.subspan(static_cast<std::size_t>(got));
+      offset += got;
+    }
+  }
+
+  std::string path_;
+  FileDescriptor file_;
+  index_t data_begin_ = 0;
+  std::vector<TensorEntry> tensors_;
+  std::map<std::string_view, std::size_t> by_name_;  // names in, and positions of, tensors_
+  Metadata metadata_;
+};
+
+}  // namespace weft::io
