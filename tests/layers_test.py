@@ -47,7 +47,7 @@ class Layers(unittest.TestCase):
     def test_a_spaced_directive_is_seen(self):
         self.assert_one(self.faults({
             "include/weft/io/file.hpp": HEAD,
-            "include/weft/core/shape.hpp": HEAD + "#if A\n #  include <weft/io/file.hpp>\n#endif\n"}),
+            "include/weft/core/shape.hpp": HEAD + "#if A\n # include <weft/io/file.hpp>\n#endif\n"}),
             "include/weft/core/shape.hpp:6")
 
     def test_only_users_include_the_whole(self):
