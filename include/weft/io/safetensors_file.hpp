@@ -19,7 +19,6 @@
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <map>
 #include <span>
 #include <string>
