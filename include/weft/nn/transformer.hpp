@@ -109,6 +109,9 @@ struct Transformer {
     return target_embedding.weight.shape[0];
   }
 
+  //! The longest sequence that can be read or written.
+  [[nodiscard]] constexpr index_t longest() const { return target_embedding.positions.shape[0]; }
+
   template <class D>
   struct Saved {
     typename EmbeddingType::template Saved<D> source, target;

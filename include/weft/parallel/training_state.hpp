@@ -3,9 +3,11 @@
 //! @file Parameters, the optimizer's state, and the end of an update.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include <weft/core/chunks.hpp>
@@ -44,6 +46,9 @@ class TrainingState {
   [[nodiscard]] const Optimizer& optimizer() const { return optimizer_; }
   [[nodiscard]] const Tensor<float, D>& values() const { return values_; }
   [[nodiscard]] const Tensor<float, D>& buffer(std::size_t i) const { return state_[i]; }
+  [[nodiscard]] static std::string_view buffer_name(std::size_t i) {
+    return Optimizer::state_names[i];
+  }
 
   //! Updates made, and updates left out because the gradient was not finite.
   [[nodiscard]] index_t updates() const { return updates_; }

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file The most probable words of each row of logits.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include <weft/core/index.hpp>
+#include <weft/core/simd.hpp>
+#include <weft/device/cpu.hpp>
+#include <weft/tensor/view.hpp>
+
+namespace weft::generate {
+
+//! A word and the logarithm of its probability.
+struct ScoredWord {
+  token_t word;
+  float log_probability;
+};
+
+namespace detail {
+
+[[gnu::flatten]] inline float log_sum_exp(const float* row, index_t V) {
+  constexpr CpuLanes lanes;
+  const float largest = lanes.max(V, [&](auto c) { return simd::load(row, c); });
+  return largest +
+         std::log(lanes.sum(V, [&](auto c) { return simd::exp(simd::load(row, c) - largest); }));
+}
+
+//! Keeps the `count` largest of the row, in descending order; of equals the one with the lower
+//! number comes first.
+[[gnu::flatten]] inline void best_of_row(const float* row, index_t V, index_t count,
+                                         ScoredWord* best) {
+  constexpr CpuLanes lanes;
+  const float shift = log_sum_exp(row, V);
+  for (index_t i = 0; i < count; ++i) best[i] = {-1, -std::numeric_limits<float>::infinity()};
+  float bound = -std::numeric_limits<float>::infinity();
+  for (index_t first = 0; first < V; first += 256) {
+    const index_t n = V - first < 256 ? V - first : 256;
+    // Most stretches hold nothing that is good enough: one pass over them says so.
+    if (lanes.max(n, [&](auto c) { return simd::load(row + first, c); }) <= bound) continue;
+    for (index_t v = first; v < first + n; ++v) {
+      if (!(row[v] > bound)) continue;
+      index_t at = count - 1;
+      for (; at > 0 && row[v] > best[at - 1].log_probability; --at) best[at] = best[at - 1];
+      best[at] = {static_cast<token_t>(v), row[v]};
+      bound = best[count - 1].log_probability;
+    }
+  }
+  for (index_t i = 0; i < count; ++i) best[i].log_probability -= shift;
+}
+
+}  // namespace detail
+
+//! The `count` most probable words of each row, in descending order; fewer words than `count` leave
+//! entries with the word -1.
+//!
+//! **Shapes.** logits: (N, V). Returns N * count entries.
+inline std::vector<ScoredWord> best_words(Cpu& device, View<const float> logits, index_t count) {
+  std::vector<ScoredWord> best(static_cast<std::size_t>(logits.rows() * count));
+  device.for_parts(logits.rows(), 1, [&](index_t begin, index_t end) {
+    for (index_t n = begin; n < end; ++n) {
+      detail::best_of_row(logits.row(n), logits.columns(), count, best.data() + n * count);
+    }
+  });
+  return best;
+}
+
+//! The logarithm of one word's probability in each row.
+//!
+//! **Shapes.** logits: (N, V). Returns (N).
+inline std::vector<float> log_probabilities(Cpu& device, View<const float> logits, token_t word) {
+  std::vector<float> result(static_cast<std::size_t>(logits.rows()));
+  device.for_parts(logits.rows(), 1, [&](index_t begin, index_t end) {
+    for (index_t n = begin; n < end; ++n) {
+      result[static_cast<std::size_t>(n)] =
+          logits.row(n)[word] - detail::log_sum_exp(logits.row(n), logits.columns());
+    }
+  });
+  return result;
+}
+
+}  // namespace weft::generate

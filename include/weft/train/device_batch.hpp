@@ -1,0 +1,56 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Brings parts of a batch of sentences to a device.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <weft/core/chunks.hpp>
+#include <weft/core/index.hpp>
+#include <weft/data/token_rows.hpp>
+#include <weft/data/translation_batch.hpp>
+#include <weft/nn/transformer.hpp>
+#include <weft/parallel/objective.hpp>
+#include <weft/parallel/recipe.hpp>
+#include <weft/tensor/sequences.hpp>
+
+namespace weft::train {
+
+//! Rows `range` of token rows on a device; their random numbers are keyed by the row's number.
+template <class D>
+[[nodiscard]] TokenSequences<D> to_sequences(D& device, const data::TokenRows& rows, Range range) {
+  std::vector<index_t> lengths;
+  lengths.reserve(static_cast<std::size_t>(range.size()));
+  for (index_t row = range.begin; row < range.end; ++row) lengths.push_back(rows.length(row));
+  const index_t first = rows.offsets[static_cast<std::size_t>(range.begin)];
+  const index_t last = rows.offsets[static_cast<std::size_t>(range.end)];
+  const auto tokens = std::span(rows.tokens).subspan(static_cast<std::size_t>(first),
+                                                     static_cast<std::size_t>(last - first));
+  return {to_device<token_t>(device, tokens, {last - first}),
+          make_layout<D>(device, lengths, static_cast<std::uint32_t>(range.begin))};
+}
+
+//! A batch of sentences as strategies take it. It refers to the batch, which must outlive it.
+class DeviceBatch {
+ public:
+  explicit DeviceBatch(const data::TranslationBatch& batch) : batch_(&batch) {}
+
+  [[nodiscard]] index_t size() const { return batch_->size(); }
+
+  template <class D>
+  [[nodiscard]] parallel::MicroBatch<nn::TranslationInput<D>, D> part(D& device,
+                                                                      Range range) const {
+    return {{to_sequences(device, batch_->source, range),
+             to_sequences(device, batch_->target_input, range)},
+            to_sequences(device, batch_->target_output, range).ids};
+  }
+
+ private:
+  const data::TranslationBatch* batch_;
+};
+
+static_assert(parallel::Batch<DeviceBatch, Cpu>);
+
+}  // namespace weft::train

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file The folder that a training run writes to.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <weft/core/error.hpp>
+#include <weft/core/index.hpp>
+
+namespace weft::train {
+
+//! The names of the files of a run.
+//!
+//!     state.safetensors    everything that is needed to go on
+//!     best.safetensors     the model that was best on the validation set
+//!     epoch-12.safetensors the model after epoch 12; only the last few are kept
+//!     average.safetensors  the mean of those
+//!     source.vocabulary, target.vocabulary
+class RunFolder {
+ public:
+  //! **Errors.** SystemError if the folder is not there and cannot be made.
+  explicit RunFolder(std::string path) : path_(std::move(path)) {
+    std::error_code error;
+    std::filesystem::create_directories(path_, error);
+    if (error || !std::filesystem::is_directory(path_, error)) {
+      throw SystemError(text("cannot make the folder ", path_, ": ",
+                             error ? error.message() : "something else has that name"));
+    }
+  }
+
+  [[nodiscard]] const std::string& path() const { return path_; }
+  [[nodiscard]] std::string state() const { return file("state.safetensors"); }
+  [[nodiscard]] std::string best() const { return file("best.safetensors"); }
+  [[nodiscard]] std::string average() const { return file("average.safetensors"); }
+  [[nodiscard]] std::string epoch(index_t number) const {
+    return file(text("epoch-", number, ".safetensors"));
+  }
+  [[nodiscard]] std::string vocabulary(std::string_view side) const {
+    return file(text(side, ".vocabulary"));
+  }
+  [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
+
+  //! The models of the epochs that are still there, up to `last`: the latest `count`, oldest first.
+  [[nodiscard]] std::vector<std::string> epochs(index_t last, index_t count) const {
+    std::vector<std::string> paths;
+    for (index_t number = last - count + 1; number <= last; ++number) {
+      if (number > 0 && std::filesystem::exists(epoch(number))) paths.push_back(epoch(number));
+    }
+    return paths;
+  }
+
+  //! Removes the models of epochs before the latest `count`.
+  void keep_epochs(index_t last, index_t count) const {
+    std::error_code ignored;  // a file that stays does no harm
+    for (index_t number = last - count; number > 0; --number) {
+      if (!std::filesystem::remove(epoch(number), ignored)) break;
+    }
+  }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace weft::train

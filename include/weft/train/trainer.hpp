@@ -1,0 +1,236 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file The training loop: epochs, validation, early stopping, saved states.
+#pragma once
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <weft/core/error.hpp>
+#include <weft/core/fixed.hpp>
+#include <weft/core/index.hpp>
+#include <weft/core/sum_count.hpp>
+#include <weft/data/batches.hpp>
+#include <weft/data/loader.hpp>
+#include <weft/data/parallel_corpus.hpp>
+#include <weft/data/translation_batch.hpp>
+#include <weft/parallel/loss_sum.hpp>
+#include <weft/parallel/recipe.hpp>
+#include <weft/train/device_batch.hpp>
+#include <weft/train/early_stopping.hpp>
+#include <weft/train/run_folder.hpp>
+#include <weft/train/saved_model.hpp>
+
+namespace weft::train {
+
+//! When to stop, and what to keep.
+struct TrainerSettings {
+  index_t max_updates = 0;      //!< 0 for any number
+  index_t max_epochs = 0;       //!< 0 for any number
+  int patience = 0;             //!< epochs without improvement; 0 for any number
+  index_t averaged_epochs = 1;  //!< how many of the last epochs' models are kept, to be averaged
+  io::Metadata model_metadata{};  //!< written into every saved model
+};
+
+//! What one update did.
+struct UpdateReport {
+  index_t update;
+  index_t epoch;
+  index_t batch;             //!< of the epoch, from 1
+  index_t batches_in_epoch;
+  double rate;
+  parallel::StepReport step;
+};
+
+//! What an epoch did.
+struct EpochReport {
+  index_t epoch;  //!< from 1
+  index_t updates;
+  index_t skipped;
+  double rate;
+  double train_loss;                  //!< per token, as the criterion smooths it
+  double valid_loss;                  //!< per token
+  std::optional<double> valid_score;  //!< what `TrainerHooks::score` returned
+  double seconds;                     //!< of training in this epoch
+  double tokens_per_second;           //!< target tokens
+  bool best;
+};
+
+//! Why a run ended.
+enum class Ended { max_updates, max_epochs, patience, interrupted };
+
+//! What a program adds to the loop; each may be empty.
+struct TrainerHooks {
+  std::function<void(const UpdateReport&)> after_update;
+  std::function<void(const EpochReport&)> after_epoch;
+  //! A score of the model on the validation set, such as BLEU: higher is better. Without it the
+  //! validation loss decides which model is the best.
+  std::function<double()> score;
+  //! Asked after every update: true ends the run after saving its state.
+  std::function<bool()> interrupted;
+};
+
+//! Trains a strategy on a corpus.
+//!
+//! After every epoch the model is validated and the run's state saved; the best model so far is
+//! kept, as are the last few. A run that was saved goes on with the same bits.
+template <class Strategy, class Schedule>
+class Trainer {
+ public:
+  //! The corpora must outlive the trainer. `folder` holds what is saved.
+  Trainer(Strategy& strategy, const data::ParallelCorpus& train_corpus,
+          const data::ParallelCorpus& valid_corpus, const data::BatchRule& rule,
+          const Schedule& schedule, RunFolder folder, TrainerSettings settings,
+          TrainerHooks hooks = {})
+      : strategy_(&strategy),
+        train_(&train_corpus),
+        valid_(&valid_corpus),
+        rule_(rule),
+        schedule_(schedule),
+        folder_(std::move(folder)),
+        settings_(std::move(settings)),
+        hooks_(std::move(hooks)),
+        stopping_(stopping_options(), {}) {
+    if (valid_corpus.size() == 0) throw DataError("trainer: the validation set has no sentences");
+  }
+
+  //! Goes on from the state in the run's folder.
+  //!
+  //! **Errors.** SystemError, FormatError: as `load_state`.
+  void resume() {
+    const std::string path = folder_.state();
+    const auto metadata = load_state(*strategy_, path);
+    position_ = {number_in(metadata, path, "epoch"), number_in(metadata, path, "batch")};
+    epoch_loss_ = {Sum<Loss>(real_in(metadata, path, "epoch_loss")),
+                   Count<Tokens>(number_in(metadata, path, "epoch_tokens"))};
+    EarlyStoppingState state;
+    state.evaluations_without_improvement =
+        static_cast<int>(number_in(metadata, path, "epochs_without_improvement"));
+    if (metadata.contains("best")) state.best = real_in(metadata, path, "best");
+    stopping_ = EarlyStopping(stopping_options(), state);
+  }
+
+  //! Runs until something ends it.
+  Ended run() {
+    data::TranslationLoader loader(*train_, rule_, strategy_->recipe().seed, position_);
+    data::TranslationBatch batch;
+    for (;;) {
+      if (const auto ended = finished()) return *ended;
+      const auto begin = std::chrono::steady_clock::now();
+      const index_t epoch = position_.epoch;
+      const index_t number = position_.batch + 1;
+      loader.next(batch);
+      const double rate = schedule_(strategy_->state().updates() + 1);
+      const auto step = strategy_->step(DeviceBatch(batch), rate);
+      position_ = loader.position();
+      epoch_loss_ += step.loss;
+      epoch_seconds_ += seconds_since(begin);
+      seen_tokens_ += step.loss.tokens.value();
+      if (hooks_.after_update) {
+        hooks_.after_update({strategy_->state().updates(), epoch + 1, number,
+                             loader.batches_in_epoch(), rate, step});
+      }
+      if (position_.batch == 0) end_epoch(rate);
+      if (hooks_.interrupted && hooks_.interrupted()) {
+        save();
+        return Ended::interrupted;
+      }
+    }
+  }
+
+  //! The loss per token on the validation set.
+  [[nodiscard]] double validate() {
+    parallel::LossSum sum;
+    data::TranslationBatch batch;
+    for (const auto& sentences : data::plan_batches(*valid_, rule_, 0, 0)) {
+      data::fill_batch(*valid_, sentences, batch);
+      sum += strategy_->evaluate(DeviceBatch(batch));
+    }
+    return mean(sum.loss, sum.tokens).value();
+  }
+
+ private:
+  [[nodiscard]] EarlyStoppingOptions stopping_options() const {
+    // Without patience it only keeps the record of the best.
+    constexpr int never = 1 << 30;
+    return {.patience = settings_.patience > 0 ? settings_.patience : never,
+            .better = hooks_.score ? Better::higher : Better::lower};
+  }
+
+  static double seconds_since(std::chrono::steady_clock::time_point begin) {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+
+  [[nodiscard]] std::optional<Ended> finished() const {
+    if (settings_.max_updates > 0 && strategy_->state().updates() >= settings_.max_updates) {
+      return Ended::max_updates;
+    }
+    if (position_.batch > 0) return std::nullopt;
+    if (settings_.max_epochs > 0 && position_.epoch >= settings_.max_epochs) {
+      return Ended::max_epochs;
+    }
+    if (stopping_.should_stop()) return Ended::patience;
+    return std::nullopt;
+  }
+
+  void end_epoch(double rate) {
+    EpochReport report{};
+    report.epoch = position_.epoch;
+    report.updates = strategy_->state().updates();
+    report.skipped = strategy_->state().skipped();
+    report.rate = rate;
+    report.train_loss = mean(epoch_loss_.loss, epoch_loss_.tokens).value();
+    report.seconds = epoch_seconds_;
+    report.tokens_per_second = static_cast<double>(seen_tokens_) / epoch_seconds_;
+    report.valid_loss = validate();
+    if (hooks_.score) report.valid_score = hooks_.score();
+    report.best = stopping_.update(report.valid_score.value_or(report.valid_loss));
+    epoch_loss_ = {};
+    epoch_seconds_ = 0.0;
+    seen_tokens_ = 0;
+
+    auto metadata = settings_.model_metadata;
+    metadata["epoch"] = std::to_string(report.epoch);
+    metadata["updates"] = std::to_string(report.updates);
+    save_model(*strategy_, folder_.epoch(report.epoch), metadata);
+    folder_.keep_epochs(report.epoch, settings_.averaged_epochs);
+    if (report.best) save_model(*strategy_, folder_.best(), metadata);
+    save();
+    if (hooks_.after_epoch) hooks_.after_epoch(report);
+  }
+
+  void save() {
+    auto metadata = settings_.model_metadata;
+    metadata["epoch"] = std::to_string(position_.epoch);
+    metadata["batch"] = std::to_string(position_.batch);
+    metadata["epoch_loss"] = text(epoch_loss_.loss.value());
+    metadata["epoch_tokens"] = std::to_string(epoch_loss_.tokens.value());
+    const auto& state = stopping_.state();
+    metadata["epochs_without_improvement"] =
+        std::to_string(state.evaluations_without_improvement);
+    if (state.best) metadata["best"] = text(*state.best);
+    save_state(*strategy_, folder_.state(), metadata);
+  }
+
+  Strategy* strategy_;
+  const data::ParallelCorpus* train_;
+  const data::ParallelCorpus* valid_;
+  data::BatchRule rule_;
+  Schedule schedule_;
+  RunFolder folder_;
+  TrainerSettings settings_;
+  TrainerHooks hooks_;
+  EarlyStopping stopping_;
+  data::BatchPosition position_;
+  parallel::LossSum epoch_loss_;
+  double epoch_seconds_ = 0.0;
+  index_t seen_tokens_ = 0;
+};
+
+}  // namespace weft::train

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Translates many sentences on all devices of a strategy.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <weft/core/chunks.hpp>
+#include <weft/core/index.hpp>
+#include <weft/data/token_rows.hpp>
+#include <weft/generate/beam_search.hpp>
+#include <weft/nn/context.hpp>
+#include <weft/train/device_batch.hpp>
+
+namespace weft::train {
+
+//! The best translation of each source, in the order of the sources.
+//!
+//! Sources of like length are searched together, `batch` at a time, each batch on whichever device
+//! is free; what a source becomes does not depend on its company.
+//!
+//! **Shapes.** source: rows of words without the mark of the end, which `source_eos` is.
+template <class Strategy>
+[[nodiscard]] std::vector<generate::Hypothesis> translate(Strategy& strategy,
+                                                          const data::TokenRows& source,
+                                                          token_t source_eos,
+                                                          const generate::SearchSettings& settings,
+                                                          index_t batch = 64) {
+  std::vector<index_t> order(static_cast<std::size_t>(source.size()));
+  std::iota(order.begin(), order.end(), index_t{0});
+  std::ranges::stable_sort(order, std::greater{},
+                           [&](index_t row) { return source.length(row); });
+
+  std::vector<generate::Hypothesis> results(order.size());
+  std::atomic<index_t> next{0};
+  const index_t batches = (source.size() + batch - 1) / batch;
+  strategy.on_devices([&](auto& device, int) {
+    nn::Context<std::remove_reference_t<decltype(device)>> ctx(device,
+                                                               strategy.state().values().data());
+    for (index_t i; (i = next.fetch_add(1)) < batches;) {
+      const auto first = static_cast<std::size_t>(i * batch);
+      const auto rows = std::span(order).subspan(
+          first, std::min(static_cast<std::size_t>(batch), order.size() - first));
+      data::TokenRows part;
+      for (const index_t row : rows) {
+        const auto words = source[row];
+        part.tokens.insert(part.tokens.end(), words.begin(), words.end());
+        part.tokens.push_back(source_eos);
+        part.end_row();
+      }
+      auto found = generate::beam_search(
+          ctx, strategy.objective().model(), strategy.objective().loss().generator,
+          to_sequences(device, part, {0, part.size()}), settings);
+      for (std::size_t b = 0; b < rows.size(); ++b) {
+        if (!found[b].empty()) {
+          results[static_cast<std::size_t>(rows[b])] = std::move(found[b].front());
+        }
+      }
+    }
+  });
+  return results;
+}
+
+}  // namespace weft::train
