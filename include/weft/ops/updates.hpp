@@ -12,7 +12,8 @@ namespace weft::ops {
 //! One step of Adam or AdamW, with everything that is the same for all parameters worked out.
 struct AdamStep {
   float gradient_scale;    //!< 1 / count of tokens, times what clipping asks for
-  float beta1, beta2;      //!< decay of the moments
+  float beta2;             //!< decay of the second moment
+  float share1, share2;    //!< 1 - beta of both, not from a rounded beta: 0.999 would cost 1e-5
   float step_size;         //!< rate / (1 - beta1^t)
   float inverse_sqrt_correction;  //!< 1 / sqrt(1 - beta2^t)
   float epsilon;
@@ -47,8 +48,8 @@ struct AdamBlock {
           simd::load(gradients + first, c) * s.gradient_scale + value * s.coupled_decay;
       const auto m = simd::load(first_moments + first, c);
       const auto v = simd::load(second_moments + first, c);
-      const auto m_next = m + (g - m) * (1.0f - s.beta1);
-      const auto v_next = v * s.beta2 + g * g * (1.0f - s.beta2);
+      const auto m_next = m + (g - m) * s.share1;
+      const auto v_next = v * s.beta2 + g * g * s.share2;
       value = value * s.decoupled_factor;
       value -= m_next * s.step_size /
                (simd::sqrt(v_next) * s.inverse_sqrt_correction + s.epsilon);

@@ -50,8 +50,9 @@ class BasicAdam {
     const double correction2 = 1.0 - std::pow(settings_.beta2, t);
     const double decay = settings_.weight_decay;
     return {.gradient_scale = static_cast<float>(gradient_scale),
-            .beta1 = static_cast<float>(settings_.beta1),
             .beta2 = static_cast<float>(settings_.beta2),
+            .share1 = static_cast<float>(1.0 - settings_.beta1),
+            .share2 = static_cast<float>(1.0 - settings_.beta2),
             .step_size = static_cast<float>(rate / correction1),
             .inverse_sqrt_correction = static_cast<float>(1.0 / std::sqrt(correction2)),
             .epsilon = static_cast<float>(settings_.epsilon),
