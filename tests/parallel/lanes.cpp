@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/parallel/lanes.hpp>
+
+#include <weft/nn/initialize.hpp>
+#include <weft/testing/small_translation.hpp>
+#include <weft/train/device_batch.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <string>
+#include <vector>
+
+using namespace weft;
+using namespace weft::parallel;
+using namespace weft::testing;
+
+namespace {
+
+//! The order in which the tree adds `lanes` lanes, as brackets.
+std::string tree(index_t lanes) {
+  std::vector<std::string> sums;
+  for (index_t lane = 0; lane < lanes; ++lane) sums.push_back(std::to_string(lane));
+  const auto at = [&](index_t lane) -> std::string& { return sums[static_cast<std::size_t>(lane)]; };
+  for_tree_pairs(
+      lanes, [](index_t) { return true; },
+      [&](index_t left, index_t right) { at(left) = "(" + at(left) + at(right) + ")"; });
+  return sums[0];
+}
+
+}  // namespace
+
+TEST_CASE("the tree over lanes is balanced and depends on their number alone") {
+  CHECK(tree(1) == "0");
+  CHECK(tree(2) == "(01)");
+  CHECK(tree(3) == "((01)2)");
+  CHECK(tree(4) == "((01)(23))");
+  CHECK(tree(5) == "(((01)(23))4)");
+  CHECK(tree(6) == "(((01)(23))(45))");
+  CHECK(tree(8) == "(((01)(23))((45)(67)))");
+}
+
+TEST_CASE("a device keeps one sum for neighbouring lanes that the tree joins") {
+  Cpu device;
+  const auto objective = small_objective();
+  LaneRunner<SmallObjective, Cpu> runner(device, objective);
+  const auto values = nn::initial_values(objective.layout(), 1, objective);
+  const auto batch = random_translations(8, 1);
+  const Recipe recipe{.lanes = 8, .micro_batches = 8};
+  std::vector<LossSum> losses(8);
+
+  const auto held = [&](Range lanes) {
+    runner.run(recipe, lanes, train::DeviceBatch(batch), values.data(), RandomKey(1, 1), losses);
+    std::vector<index_t> present;
+    for (index_t lane = 0; lane < 8; ++lane) {
+      if (runner.gradients(lane) != nullptr) present.push_back(lane);
+    }
+    return present;
+  };
+  CHECK(held({0, 8}) == std::vector<index_t>{0});
+  CHECK(held({4, 8}) == std::vector<index_t>{4});
+  CHECK(held({2, 5}) == std::vector<index_t>{2, 4});
+  CHECK(held({1, 4}) == std::vector<index_t>{1, 2});
+  CHECK(held({3, 3}).empty());
+}

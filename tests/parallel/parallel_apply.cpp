@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/parallel/parallel_apply.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <atomic>
+#include <barrier>
+#include <chrono>
+#include <stdexcept>
+#include <thread>
+#include <vector>
+
+using namespace weft;
+using namespace weft::parallel;
+
+TEST_CASE("every device runs the function once, with its own index") {
+  const DeviceGroup<Cpu> group(4);
+  std::vector<int> calls(4, 0);
+  std::vector<Cpu*> devices(4);
+  parallel_apply(group, [&](Cpu& device, int index) {
+    ++calls[static_cast<std::size_t>(index)];
+    devices[static_cast<std::size_t>(index)] = &device;
+  });
+  CHECK(calls == std::vector<int>(4, 1));
+  CHECK(devices == std::vector<Cpu*>{&group[0], &group[1], &group[2], &group[3]});
+}
+
+TEST_CASE("the devices run at the same time") {
+  const DeviceGroup<Cpu> group(3);
+  std::barrier meeting(3);  // would never open if one waited for another to end
+  parallel_apply(group, [&](Cpu&, int) { meeting.arrive_and_wait(); });
+  SUCCEED();
+}
+
+TEST_CASE("the first device's exception is rethrown, with its name, once all have ended") {
+  const DeviceGroup<Cpu> group(4);
+  std::atomic<int> ended{0};
+  const auto run = [&] {
+    parallel_apply(group, [&](Cpu&, int index) {
+      if (index == 2) throw ShapeError("two is wrong");
+      if (index == 3) throw std::runtime_error("three is wrong");
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      ++ended;
+    });
+  };
+  try {
+    run();
+    FAIL("nothing was thrown");
+  } catch (const DeviceError& error) {
+    CHECK(error.message() == "cpu:2: two is wrong");
+    CHECK(error.device() == "cpu:2");
+    CHECK_THROWS_AS(std::rethrow_exception(error.cause()), ShapeError);
+  }
+  CHECK(ended == 2);
+
+  int again = 0;
+  parallel_apply(group, [&](Cpu&, int index) { again += index == 0 ? 1 : 0; });
+  CHECK(again == 1);
+}
