@@ -46,29 +46,42 @@ class Error : public std::runtime_error {
   std::string message_;
 };
 
+// Each constructor is written out: nvcc 13's front end crashes on one that is inherited with a
+// default argument that names the caller's line.
+
 //! Shapes that do not fit each other or an operation.
 class ShapeError : public Error {
-  using Error::Error;
+ public:
+  explicit ShapeError(const std::string& message, Place where = Place::here())
+      : Error(message, where) {}
 };
 
 //! A value that an interface does not accept (a negative count, zero devices, ...).
 class ArgumentError : public Error {
-  using Error::Error;
+ public:
+  explicit ArgumentError(const std::string& message, Place where = Place::here())
+      : Error(message, where) {}
 };
 
 //! A corpus, vocabulary or batch that cannot be used as it is.
 class DataError : public Error {
-  using Error::Error;
+ public:
+  explicit DataError(const std::string& message, Place where = Place::here())
+      : Error(message, where) {}
 };
 
 //! A file whose bytes are not what its format asks for.
 class FormatError : public Error {
-  using Error::Error;
+ public:
+  explicit FormatError(const std::string& message, Place where = Place::here())
+      : Error(message, where) {}
 };
 
 //! The operating system refused: a file that cannot be opened, a disk that is full, ...
 class SystemError : public Error {
-  using Error::Error;
+ public:
+  explicit SystemError(const std::string& message, Place where = Place::here())
+      : Error(message, where) {}
 };
 
 }  // namespace weft
