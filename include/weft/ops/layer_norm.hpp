@@ -96,7 +96,7 @@ struct LayerNormBackwardRow {
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
     const float* in = x + n * C;
     const float* gradient = dy + n * C;
-    const auto [mean, rstd] = moments[n];
+    const float mean = moments[n].mean, rstd = moments[n].rstd;
     const float count = static_cast<float>(C);
     const auto g = [&](auto c) { return simd::load(gradient, c) * simd::load(gain, c); };
     const auto normal = [&](auto c) { return (simd::load(in, c) - mean) * rstd; };
