@@ -9,7 +9,7 @@
    compiler takes, includes no .cuh, which needs nvcc.
 3. No header includes <iostream>, <sstream> or <regex>: every user would pay for them.
 4. A header opens with two SPDX lines and `//! @file`, and says `#pragma once` once.
-5. Every tests/<folder>/<name>.cpp is named in a meson.build: a test that is not built never fails.
+5. Every program below tests/ is named in a meson.build: what is not built never fails.
 """
 import pathlib
 import re
@@ -94,16 +94,17 @@ def unbuilt_tests(tests: pathlib.Path) -> List[str]:
     """The sources in tests/<folder>/ that neither the table `folders` nor a recipe there names."""
     table = (tests / "meson.build").read_text(encoding="utf-8")
     faults = []
-    for source in sorted(tests.glob("*/*.cpp")):
-        folder = source.parent
-        own = folder / "meson.build"
-        if folder.name == "rejects":  # its recipe lists the folder
+    for source in sorted(tests.glob("*/**/*.cpp")):
+        folder = source.relative_to(tests).parts[0]
+        name = source.relative_to(tests / folder)
+        own = tests / folder / "meson.build"
+        if folder == "rejects":  # its recipe lists the folder
             continue
         if own.is_file():
-            named = f"'{source.name}'" in own.read_text(encoding="utf-8")
+            named = f"'{name}'" in own.read_text(encoding="utf-8")
         else:
-            entry = re.search(rf"'{folder.name}':\s*\[(.*?)\]", table, re.S)
-            named = entry is not None and f"'{source.stem}'" in entry[1]
+            entry = re.search(rf"'{folder}':\s*\[(.*?)\]", table, re.S)
+            named = entry is not None and f"'{name.with_suffix('')}'" in entry[1]
         if not named:
             faults.append(f"tests/{source.relative_to(tests)}:1: no meson.build names this test")
     return faults

@@ -89,6 +89,7 @@ class Layers(unittest.TestCase):
 
     def test_a_test_that_nothing_builds(self):
         self.assert_one(self.faults({"tests/core/shape.cpp": ""}), "tests/core/shape.cpp")
+        self.assert_one(self.faults({"tests/core/deep/index.cpp": ""}), "tests/core/deep/index.cpp")
         # The name stands in another folder's list.
         self.assert_one(self.faults({"tests/io/index.cpp": ""}), "tests/io/index.cpp")
         self.assertEqual(self.faults({"tests/mpi/ring.cpp": "",
