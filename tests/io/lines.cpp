@@ -136,17 +136,8 @@ TEST_CASE("what cannot be written leaves the file that was there") {
           write_lines(path, Lines{"new", refused});
         }) == path + ": \"" + refused + "\" is not one line");
   CHECK(read_lines(path) == Lines{"old"});
-  const auto nowhere = folder.path("no/such/folder");
-  CHECK(message_of<SystemError>([&] { write_lines(nowhere, Lines{"a"}); }) ==
-        "cannot write " + nowhere + ": No such file or directory");
-}
-
-TEST_CASE("a full disk is an error and leaves nothing behind") {
-  TemporaryFolder folder;
-  // The unfinished file leads to the device that is always full.
-  std::filesystem::create_symlink("/dev/full", folder.path("t.unfinished"));
-  const auto path = folder.path("t");
-  CHECK(message_of<SystemError>([&] { write_lines(path, Lines{"a"}); }) ==
-        "cannot write " + path + ": No space left on device");
-  CHECK(std::filesystem::is_empty(folder.path("")));
+  std::filesystem::create_directory(folder.path("folder"));
+  CHECK(message_of<SystemError>([&] {
+          write_lines(folder.path("folder"), Lines{"a"});
+        }).starts_with("cannot write " + folder.path("folder")));
 }

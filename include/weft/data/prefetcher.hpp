@@ -5,6 +5,7 @@
 
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
+#include <weft/core/text.hpp>
 
 #include <concepts>
 #include <condition_variable>

@@ -5,6 +5,7 @@
 
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
+#include <weft/core/text.hpp>
 #include <weft/data/parallel_corpus.hpp>
 #include <weft/data/token_rows.hpp>
 

@@ -5,6 +5,7 @@
 
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
+#include <weft/core/text.hpp>
 #include <weft/data/word_counts.hpp>
 #include <weft/data/words.hpp>
 #include <weft/io/lines.hpp>

@@ -5,16 +5,15 @@
 
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
+#include <weft/core/text.hpp>
+#include <weft/io/file_descriptor.hpp>
 
 #include <fcntl.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstddef>
-#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -31,20 +30,15 @@ namespace weft::io {
 class InputFile {
  public:
   explicit InputFile(std::string path) : path_(std::move(path)) {
-    const int descriptor = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
-    if (descriptor < 0) {
-      throw SystemError(text("cannot open ", path_, ": ", std::strerror(errno)));
-    }
+    FileDescriptor descriptor(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!descriptor.is_open()) throw system_error("open", path_);
     struct stat status {};
-    if (::fstat(descriptor, &status) == 0 && S_ISDIR(status.st_mode)) {
-      ::close(descriptor);
+    if (::fstat(descriptor.get(), &status) == 0 && S_ISDIR(status.st_mode)) {
       throw SystemError(text("cannot read ", path_, ": it is a directory"));
     }
-    file_.reset(::gzdopen(descriptor, "rb"));
-    if (!file_) {
-      ::close(descriptor);
-      throw SystemError(text("cannot read ", path_, ": zlib has no memory for it"));
-    }
+    file_.reset(::gzdopen(descriptor.get(), "rb"));
+    if (!file_) throw SystemError(text("cannot read ", path_, ": zlib has no memory for it"));
+    static_cast<void>(descriptor.release());  // zlib closes it
   }
 
   //! Reads up to `capacity` bytes; fewer only where the file ends.
@@ -73,7 +67,7 @@ class InputFile {
     int code = Z_OK;
     const char* message = ::gzerror(file_.get(), &code);
     if (code == Z_OK || code == Z_STREAM_END) return;
-    if (code == Z_ERRNO) throw SystemError(text("cannot read ", path_, ": ", std::strerror(errno)));
+    if (code == Z_ERRNO) throw system_error("read", path_);
     if (code == Z_BUF_ERROR) throw FormatError(text(path_, ": the gzip stream ends early"));
     throw FormatError(text(path_, ": the gzip stream is damaged (", message, ")"));
   }

@@ -5,13 +5,12 @@
 
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
+#include <weft/core/text.hpp>
+#include <weft/io/atomic_file.hpp>
 #include <weft/io/input_file.hpp>
 #include <weft/io/utf8.hpp>
 
-#include <cerrno>
 #include <cstddef>
-#include <cstdio>
-#include <cstring>
 #include <span>
 #include <string>
 #include <string_view>
@@ -123,11 +122,10 @@ class LineReader {
   return lines;
 }
 
-//! Writes a text file, each line ended by LF; a file of that name is replaced only when all is
-//! done.
+//! Writes a text file, each line ended by LF, in the place of the one that was there.
 //!
 //! **Errors.** ArgumentError for a line that would not be read back as it is (it holds LF or ends
-//! with CR); SystemError if the file cannot be written, and then nothing of it stays.
+//! with CR); those of AtomicFile, and then the old file stays.
 inline void write_lines(const std::string& path, std::span<const std::string> lines) {
   std::string contents;
   for (const auto& line : lines) {
@@ -137,19 +135,7 @@ inline void write_lines(const std::string& path, std::span<const std::string> li
     contents += line;
     contents += '\n';
   }
-  const std::string unfinished = path + ".unfinished";
-  const auto fail = [&](int error) {
-    std::remove(unfinished.c_str());
-    throw SystemError(text("cannot write ", path, ": ", std::strerror(error)));
-  };
-  std::FILE* file = std::fopen(unfinished.c_str(), "wb");
-  if (file == nullptr) fail(errno);
-  const bool written = std::fwrite(contents.data(), 1, contents.size(), file) == contents.size();
-  const int write_error = errno;
-  const bool closed = std::fclose(file) == 0;
-  if (!written) fail(write_error);
-  if (!closed) fail(errno);
-  if (std::rename(unfinished.c_str(), path.c_str()) != 0) fail(errno);
+  write_file(path, contents);
 }
 
 }  // namespace weft::io
