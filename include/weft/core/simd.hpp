@@ -108,6 +108,7 @@ WEFT_HOST_DEVICE inline void store(float* row, index_t c, float v) { row[c] = v;
 WEFT_INLINE Floats select(Ints mask, Floats a, Floats b) { return mask ? a : b; }
 WEFT_HOST_DEVICE inline float select(bool mask, float a, float b) { return mask ? a : b; }
 
+// The second argument if either is NaN.
 WEFT_INLINE Floats max(Floats a, Floats b) { return a > b ? a : b; }
 WEFT_HOST_DEVICE inline float max(float a, float b) { return a > b ? a : b; }
 WEFT_INLINE Floats min(Floats a, Floats b) { return a < b ? a : b; }
@@ -123,13 +124,15 @@ WEFT_INLINE Floats sqrt(Floats x) {
 }
 WEFT_HOST_DEVICE inline float sqrt(float x) { return std::sqrt(x); }
 
-//! e to the power x, to a relative error of 3e-7 for x in [-87, 88]; below -87 it is 0.
+//! e to the power x, to a relative error of 3e-7 for x in [-87, 88]; below -87 it is 0, above 88 it
+//! is e^88. That of NaN is NaN.
 //!
 //! x = n ln 2 + r with |r| <= ln 2 / 2; e^r by a polynomial of degree 6, times 2^n by adding n to
 //! the exponent. 0.27 ns an element where a call of std::exp takes 3.4.
 WEFT_INLINE Floats exp(Floats x) {
   constexpr float to_integer = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
-  const Floats clamped = min(max(x, broadcast(-87.0f)), broadcast(88.0f));
+  // In this order of the arguments: min and max return the second one if either is NaN.
+  const Floats clamped = min(broadcast(88.0f), max(broadcast(-87.0f), x));
   const Floats shifted = clamped * 1.44269504088896341f + to_integer;
   const Floats n = shifted - to_integer;
   // ln 2 in two parts, the first with zeros at its end, so that n * first is exact.
