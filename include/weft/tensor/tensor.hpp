@@ -76,7 +76,7 @@ class Tensor {
   //!
   //! **Errors.** ShapeError unless 0 <= begin <= end <= extent of the first axis.
   [[nodiscard]] Tensor slice(index_t begin, index_t end) const {
-    if (begin < 0 || begin > end || end > shape_[0]) {
+    if (shape_.rank() == 0 || begin < 0 || begin > end || end > shape_[0]) {
       throw ShapeError(text("slice: rows ", begin, " to ", end, " of ", shape_));
     }
     const index_t stride = shape_[0] == 0 ? 0 : size() / shape_[0];
