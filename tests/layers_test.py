@@ -45,9 +45,10 @@ class Layers(unittest.TestCase):
             "include/weft/core/shape.hpp:5", "core/ may include core")
 
     def test_a_spaced_directive_is_seen(self):
+        spaced = HEAD + "#if A\n #  include <weft/io/file.hpp>\n#endif\n"
         self.assert_one(self.faults({
             "include/weft/io/file.hpp": HEAD,
-            "include/weft/core/shape.hpp": HEAD + "#if A\n # include <weft/io/file.hpp>\n#endif\n"}),
+            "include/weft/core/shape.hpp": spaced}),
             "include/weft/core/shape.hpp:6")
 
     def test_only_users_include_the_whole(self):
