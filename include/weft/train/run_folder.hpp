@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -31,6 +32,15 @@ class RunFolder {
       throw SystemError(text("cannot make the folder ", path_, ": ",
                              error ? error.message() : "something else has that name"));
     }
+  }
+
+  //! A folder that is there already. **Errors.** SystemError if it is not.
+  [[nodiscard]] static RunFolder existing(const std::string& path) {
+    std::error_code error;
+    if (!std::filesystem::is_directory(path, error)) {
+      throw SystemError(text("there is no folder ", path));
+    }
+    return RunFolder(path);
   }
 
   [[nodiscard]] const std::string& path() const { return path_; }

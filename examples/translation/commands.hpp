@@ -1,0 +1,327 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file What the commands do.
+#pragma once
+
+#include "corpora.hpp"
+#include "figures.hpp"
+#include "model.hpp"
+#include "options.hpp"
+
+#include <weft/core/fixed.hpp>
+#include <weft/io/lines.hpp>
+#include <weft/metrics/bleu.hpp>
+#include <weft/metrics/multi_bleu.hpp>
+#include <weft/metrics/tokenizers.hpp>
+#include <weft/optim/adam.hpp>
+#include <weft/optim/schedules.hpp>
+#include <weft/train/interrupt.hpp>
+#include <weft/train/progress.hpp>
+#include <weft/train/run_folder.hpp>
+#include <weft/train/saved_model.hpp>
+#include <weft/train/trainer.hpp>
+#include <weft/train/translate.hpp>
+
+#include <sys/resource.h>
+
+#include <cstdio>
+#include <fstream>
+#include <functional>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace translation {
+
+namespace detail {
+
+inline void print(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }
+
+inline weft::index_t peak_memory_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return weft::index_t{usage.ru_maxrss} * 1024;
+}
+
+inline std::string model_path(const weft::train::RunFolder& folder, const std::string& model) {
+  if (model == "best") return folder.best();
+  if (model == "average") return folder.average();
+  return model;
+}
+
+inline std::function<double(weft::index_t)> schedule_of(const TrainOptions& o) {
+  if (o.schedule == "noam") {
+    return weft::optim::Noam{.d_model = Model::C, .factor = o.rate, .warmup = o.warmup};
+  }
+  if (o.schedule == "constant") return weft::optim::Constant{o.rate};
+  return weft::optim::InverseSquareRoot{.peak = o.rate, .warmup = o.warmup};
+}
+
+//! Subwords joined, if they are any: what is scored is what a reader would see.
+inline std::vector<std::string> joined(std::vector<std::string> lines, bool join) {
+  if (join) {
+    for (auto& line : lines) line = join_subwords(line);
+  }
+  return lines;
+}
+
+template <class Strategy>
+std::vector<std::string> translate_rows(Strategy& strategy, const weft::data::TokenRows& rows,
+                                        const Vocabularies& words,
+                                        const TranslateOptions& options) {
+  const weft::generate::SearchSettings settings{.beam = options.beam,
+                                                .length_penalty = options.length_penalty,
+                                                .max_length_b = options.max_length,
+                                                .bos = words.target.bos(),
+                                                .eos = words.target.eos(),
+                                                .forbidden = {words.target.pad()}};
+  std::vector<std::string> lines;
+  for (const auto& hypothesis :
+       weft::train::translate(strategy, rows, words.source.eos(), settings, options.batch)) {
+    lines.push_back(words.target.decode(hypothesis.tokens));
+  }
+  return joined(std::move(lines), options.join_subwords);
+}
+
+//! BLEU in its line of text, for a tokenizer's name or "multi-bleu".
+inline std::pair<double, std::string> bleu(const std::vector<std::string>& hypotheses,
+                                           const std::vector<std::string>& references,
+                                           const std::string& tokenize) {
+  if (tokenize == "multi-bleu") {
+    const auto score = weft::metrics::multi_bleu(hypotheses, references);
+    return {score.score, weft::metrics::to_multi_bleu_text(score)};
+  }
+  const auto score =
+      weft::metrics::corpus_bleu(hypotheses, references, weft::metrics::tokenizer_named(tokenize));
+  return {score.score, to_text(score)};
+}
+
+//! A model from a folder, ready to translate. The folder's vocabularies say how large it is.
+template <class Strategy>
+struct LoadedModel {
+  weft::train::RunFolder folder;
+  Vocabularies words;
+  Strategy devices;
+  typename Strategy::Type strategy;
+
+  LoadedModel(const Options& options, const TranslateOptions& translate)
+      : folder(weft::train::RunFolder::existing(translate.folder)),
+        words(load_vocabularies(folder)),
+        devices(options.devices, options.threads),
+        strategy(devices.make(objective_for(path(translate)), weft::optim::Adam(), {})) {
+    const auto metadata = weft::train::load_model(strategy, path(translate));
+    check_fingerprints(metadata, words, path(translate));
+  }
+
+ private:
+  [[nodiscard]] std::string path(const TranslateOptions& translate) const {
+    return model_path(folder, translate.model);
+  }
+
+  //! The longest sentence that a model takes is a choice of its training.
+  [[nodiscard]] typename Strategy::Type::Objective objective_for(const std::string& path) const {
+    const weft::io::SafetensorsFile file(path);
+    const auto longest = weft::train::number_in(file.metadata(), path, "longest");
+    return typename Strategy::Type::Objective(
+        Model({words.source.size(), words.target.size(), longest}), weft::nn::LabelSmoothing());
+  }
+};
+
+}  // namespace detail
+
+template <class Strategy>
+int train_command(const Options& options) {
+  const TrainOptions& o = options.train;
+  const weft::train::RunFolder folder(o.folder);
+  const auto train_pairs = read_pairs(o.train, "training corpus");
+  const auto valid_pairs = read_pairs(o.valid, "validation corpus");
+  const auto words = o.resume ? load_vocabularies(folder)
+                              : build_vocabularies(train_pairs, {.minimum_count = o.minimum_count,
+                                                                 .maximum_size = o.vocabulary});
+  const weft::data::LengthLimit limit{.longest = o.longest, .then = o.too_long};
+  const auto training = weft::data::encode_text(train_pairs, words.source, words.target, limit);
+  const auto validation = weft::data::encode_text(valid_pairs, words.source, words.target, limit);
+  detail::print(weft::text("training corpus\n", to_text(training.report), "\nvalidation corpus\n",
+                           to_text(validation.report)));
+
+  const weft::index_t lanes = o.lanes > 0 ? o.lanes : options.devices;
+  const weft::parallel::Recipe recipe{
+      .seed = o.seed,
+      .lanes = lanes,
+      .micro_batches = o.micro_batches > 0 ? o.micro_batches : lanes,
+      .clip_norm = o.clip_norm};
+  Strategy devices(options.devices, options.threads);
+  auto strategy = devices.make(
+      typename Strategy::Type::Objective(
+          Model({words.source.size(), words.target.size(), o.longest},
+                {.residual = static_cast<float>(o.dropout),
+                 .attention = static_cast<float>(o.attention_dropout),
+                 .activation = static_cast<float>(o.activation_dropout)}),
+          weft::nn::LabelSmoothing(static_cast<float>(o.label_smoothing)), o.chunk),
+      weft::optim::Adam(
+          {.beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9, .weight_decay = o.weight_decay}),
+      recipe);
+  detail::print(weft::text("strategy ", Strategy::name, ", ", options.devices, " devices of ",
+                           options.threads, " threads, ", strategy.objective().layout().trained,
+                           " parameters, ", words.source.size(), " and ", words.target.size(),
+                           " words"));
+  if (!o.resume) {
+    words.source.save(folder.vocabulary("source"));
+    words.target.save(folder.vocabulary("target"));
+  }
+
+  const double begin = weft::train::monotonic_seconds();
+  const weft::train::Interrupt interrupt;
+  std::unique_ptr<weft::train::Progress> progress;
+  std::ofstream log;
+  if (!o.log.empty()) {
+    log.open(o.log, o.resume ? std::ios::app : std::ios::trunc);
+    if (!log) throw weft::SystemError(weft::text("cannot write ", o.log));
+  }
+  weft::train::EpochReport last{};
+  weft::index_t tokens = 0;
+  double training_seconds = 0.0;
+  weft::train::TrainerHooks hooks;
+  hooks.interrupted = [&] { return interrupt.signal() != 0; };
+  hooks.after_update = [&](const weft::train::UpdateReport& update) {
+    if (progress == nullptr) {
+      progress = std::make_unique<weft::train::Progress>(
+          weft::text("epoch ", update.epoch), update.batches_in_epoch,
+          weft::train::ProgressOptions{.line_interval_s = 60, .unit = "update"});
+    }
+    tokens += update.step.loss.tokens.value();
+    if (update.step.loss.tokens.value() > 0) {
+      const double loss = mean(update.step.loss.loss, update.step.loss.tokens).value();
+      progress->set_postfix(weft::text("loss=", weft::fixed(loss, 3),
+                                       " rate=", weft::fixed(update.rate * 1e3, 3), "e-3"));
+    }
+    progress->advance();
+  };
+  hooks.after_epoch = [&](const weft::train::EpochReport& epoch) {
+    progress.reset();
+    training_seconds += epoch.seconds;
+    last = epoch;
+    detail::print(weft::text(
+        "epoch ", epoch.epoch, ": ", epoch.updates, " updates, train loss ",
+        weft::fixed(epoch.train_loss, 4), ", valid loss ", weft::fixed(epoch.valid_loss, 4),
+        epoch.valid_score ? weft::text(", BLEU ", weft::fixed(*epoch.valid_score, 2)) : "", ", ",
+        weft::fixed(epoch.tokens_per_second, 0), " tokens/s",
+        epoch.skipped > 0 ? weft::text(", ", epoch.skipped, " updates skipped") : "",
+        epoch.best ? ", best so far" : ""));
+    if (log.is_open()) {
+      Figures line{{"epoch", epoch.epoch},
+                   {"updates", epoch.updates},
+                   {"skipped", epoch.skipped},
+                   {"rate", epoch.rate},
+                   {"train_loss", epoch.train_loss},
+                   {"valid_loss", epoch.valid_loss},
+                   {"seconds", weft::train::monotonic_seconds() - begin},
+                   {"tokens_per_second", epoch.tokens_per_second}};
+      if (epoch.valid_score) line.emplace_back("valid_bleu", *epoch.valid_score);
+      log << to_json(line) << std::endl;
+    }
+  };
+  TranslateOptions search;
+  search.join_subwords = true;
+  if (o.score) {
+    std::vector<std::string> references;
+    for (const auto pair : validation.corpus.pairs) {
+      references.push_back(join_subwords(valid_pairs.target[static_cast<std::size_t>(pair)]));
+    }
+    hooks.score = [&, references] {
+      return detail::bleu(detail::translate_rows(strategy, validation.corpus.source, words, search),
+                          references, "none")
+          .first;
+    };
+  }
+
+  auto metadata = fingerprints(words);
+  metadata["longest"] = std::to_string(o.longest);
+  weft::train::Trainer trainer(strategy, training.corpus, validation.corpus,
+                               weft::data::BatchRule{.budget = o.tokens, .by_length = o.by_length},
+                               detail::schedule_of(o), folder,
+                               {.max_updates = o.max_updates,
+                                .max_epochs = o.max_epochs,
+                                .patience = o.patience,
+                                .averaged_epochs = o.average,
+                                .model_metadata = metadata},
+                               hooks);
+  if (o.resume) trainer.resume();
+  const auto ended = trainer.run();
+  progress.reset();
+  if (ended == weft::train::Ended::interrupted) {
+    detail::print(weft::text("interrupted after ", strategy.state().updates(),
+                             " updates, the state is saved; go on with\n  ", options.command_line,
+                             o.resume ? "" : " --resume"));
+    return 128 + interrupt.signal();
+  }
+
+  const auto epochs = folder.epochs(last.epoch, o.average);
+  if (!epochs.empty()) {
+    weft::train::average_models(epochs, folder.average());
+    detail::print(weft::text("the mean of ", epochs.size(), " models is in ", folder.average()));
+  }
+  Figures summary{{"strategy", std::string(Strategy::name)},
+                  {"devices", weft::index_t{options.devices}},
+                  {"threads", weft::index_t{options.threads}},
+                  {"parameters", strategy.objective().layout().trained},
+                  {"updates", strategy.state().updates()},
+                  {"skipped", strategy.state().skipped()},
+                  {"epochs", last.epoch},
+                  {"seconds", weft::train::monotonic_seconds() - begin},
+                  {"tokens_per_second",
+                   training_seconds > 0.0 ? static_cast<double>(tokens) / training_seconds : 0.0},
+                  {"peak_memory_bytes", detail::peak_memory_bytes()},
+                  {"train_loss", last.train_loss},
+                  {"valid_loss", last.valid_loss}};
+  if (last.valid_score) summary.emplace_back("bleu", *last.valid_score);
+  write_summary(o.summary, summary);
+  return 0;
+}
+
+template <class Strategy>
+int translate_command(const Options& options) {
+  detail::LoadedModel<Strategy> model(options, options.translate);
+  weft::data::TokenRows rows;
+  for (std::string line; std::getline(std::cin, line);) {
+    model.words.source.encode(line, rows.tokens);
+    rows.end_row();
+  }
+  for (const auto& line :
+       detail::translate_rows(model.strategy, rows, model.words, options.translate)) {
+    std::printf("%s\n", line.c_str());
+  }
+  return 0;
+}
+
+template <class Strategy>
+int evaluate_command(const Options& options) {
+  const EvaluateOptions& o = options.evaluate;
+  std::vector<std::string> hypotheses, references;
+  const double begin = weft::train::monotonic_seconds();
+  if (!o.hypotheses.empty() || !o.references.empty()) {
+    hypotheses = weft::io::read_lines(o.hypotheses);
+    references = weft::io::read_lines(o.references);
+  } else {
+    detail::LoadedModel<Strategy> model(options, o.translate);
+    const auto pairs = read_pairs(o.corpus, "corpus to translate");
+    weft::data::TokenRows rows;
+    for (const auto& line : pairs.source) {
+      model.words.source.encode(line, rows.tokens);
+      rows.end_row();
+    }
+    references = detail::joined(pairs.target, o.translate.join_subwords);
+    hypotheses = detail::translate_rows(model.strategy, rows, model.words, o.translate);
+  }
+  const auto [score, line] = detail::bleu(hypotheses, references, o.tokenize);
+  std::printf("%s\n", line.c_str());
+  write_summary(o.summary, {{"bleu", score},
+                            {"line", line},
+                            {"sentences", static_cast<weft::index_t>(hypotheses.size())},
+                            {"seconds", weft::train::monotonic_seconds() - begin}});
+  return 0;
+}
+
+}  // namespace translation

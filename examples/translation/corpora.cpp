@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include "corpora.hpp"
+
+#include "model.hpp"
+
+#include <weft/core/error.hpp>
+#include <weft/data/json_pairs.hpp>
+
+#include <utility>
+
+namespace translation {
+
+weft::data::ParallelText read_pairs(const CorpusOptions& corpus, std::string_view what) {
+  const bool lines = !corpus.source.empty() || !corpus.target.empty();
+  if (int{lines} + int{!corpus.tsv.empty()} + int{!corpus.json.empty()} != 1) {
+    throw weft::ArgumentError(
+        weft::text("the ", what, " needs two line files, or a TSV or JSON file"));
+  }
+  if (!corpus.tsv.empty()) return weft::data::read_tsv(corpus.tsv);
+  if (!corpus.json.empty()) return weft::data::read_json_pairs(corpus.json);
+  return weft::data::read_line_files(corpus.source, corpus.target);
+}
+
+Vocabularies build_vocabularies(const weft::data::ParallelText& pairs,
+                                const weft::data::VocabularyLimits& limits) {
+  weft::data::WordCounts source, target;
+  auto& second = shape.tie == weft::nn::Tie::all ? source : target;
+  for (const auto& line : pairs.source) source.add_line(line);
+  for (const auto& line : pairs.target) second.add_line(line);
+  auto words = weft::data::build_vocabulary(source, limits);
+  if (shape.tie == weft::nn::Tie::all) return {words, words};
+  return {std::move(words), weft::data::build_vocabulary(target, limits)};
+}
+
+Vocabularies load_vocabularies(const weft::train::RunFolder& folder) {
+  return {weft::data::Vocabulary::load(folder.vocabulary("source")),
+          weft::data::Vocabulary::load(folder.vocabulary("target"))};
+}
+
+std::map<std::string, std::string> fingerprints(const Vocabularies& words) {
+  return {{"source_vocabulary", std::to_string(words.source.fingerprint())},
+          {"target_vocabulary", std::to_string(words.target.fingerprint())}};
+}
+
+void check_fingerprints(const std::map<std::string, std::string>& metadata,
+                        const Vocabularies& words, const std::string& path) {
+  for (const auto& [name, is] : fingerprints(words)) {
+    const auto found = metadata.find(name);
+    if (found == metadata.end() || found->second != is) {
+      throw weft::FormatError(
+          weft::text(path, ": was trained with another ", name, " than the one in its folder"));
+    }
+  }
+}
+
+std::string join_subwords(std::string_view line) {
+  std::string joined;
+  for (std::size_t i = 0; i < line.size(); ++i) {
+    if (line.substr(i, 3) == "@@ ") {
+      i += 2;
+    } else {
+      joined += line[i];
+    }
+  }
+  return joined;
+}
+
+}  // namespace translation

@@ -1,0 +1,167 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include "options.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdlib>
+#include <map>
+#include <string>
+
+namespace translation {
+
+namespace {
+
+void add_corpus(CLI::App& app, CorpusOptions& corpus, const std::string& prefix,
+                const std::string& what) {
+  const std::string group = "The " + what;
+  app.add_option("--" + prefix + "source", corpus.source, "Sentences, one a line; may be gzip")
+      ->group(group);
+  app.add_option("--" + prefix + "target", corpus.target, "Their translations, line by line")
+      ->group(group);
+  app.add_option("--" + prefix + "tsv", corpus.tsv,
+                 "Instead: a file with sentence, tab, translation in each line")
+      ->group(group);
+  app.add_option("--" + prefix + "json", corpus.json,
+                 "Instead: a JSON list of pairs, [[\"...\", \"...\"], ...]")
+      ->group(group);
+}
+
+void add_search(CLI::App& app, TranslateOptions& options) {
+  const std::string group = "Searching";
+  app.add_option("--model", options.model, "best, average, or the path of a .safetensors file")
+      ->group(group);
+  app.add_option("--beam", options.beam, "Width of the beam; 1 is greedy search")
+      ->check(CLI::PositiveNumber)
+      ->group(group);
+  app.add_option("--length-penalty", options.length_penalty,
+                 "Scores are divided by length to the power of this")
+      ->group(group);
+  app.add_option("--max-length", options.max_length, "The most tokens of a translation")
+      ->check(CLI::PositiveNumber)
+      ->group(group);
+  app.add_option("--batch", options.batch, "Sentences that are searched together")
+      ->check(CLI::PositiveNumber)
+      ->group(group);
+  app.add_flag("--join-subwords", options.join_subwords,
+               "Join what '@@ ' splits (subword-nmt) in the output");
+}
+
+void add_train(CLI::App& app, TrainOptions& o) {
+  app.add_option("folder", o.folder, "The folder for the model, its vocabulary and its state")
+      ->required();
+  add_corpus(app, o.train, "", "training corpus");
+  add_corpus(app, o.valid, "valid-", "validation corpus");
+
+  const std::map<std::string, weft::data::TooLong> too_long{
+      {"refuse", weft::data::TooLong::refuse},
+      {"drop", weft::data::TooLong::drop},
+      {"truncate", weft::data::TooLong::truncate}};
+  const std::string data = "Data";
+  app.add_option("--minimum-count", o.minimum_count, "Rarer words are unknown")->group(data);
+  app.add_option("--vocabulary", o.vocabulary, "The most words, special ones included")
+      ->group(data);
+  app.add_option("--longest", o.longest, "The most tokens of a sentence, its end included")
+      ->check(CLI::Range(2, 65536))
+      ->group(data);
+  app.add_option("--too-long", o.too_long, "Longer sentences: refuse, drop or truncate")
+      ->transform(CLI::CheckedTransformer(too_long))
+      ->group(data);
+  app.add_option("--tokens", o.tokens, "Target tokens of an update")
+      ->check(CLI::PositiveNumber)
+      ->group(data);
+  app.add_flag("--by-length", o.by_length, "Sentences of like length together")->group(data);
+
+  const std::string recipe = "Training";
+  app.add_option("--dropout", o.dropout, "Of embeddings and branches")->group(recipe);
+  app.add_option("--attention-dropout", o.attention_dropout, "")->group(recipe);
+  app.add_option("--activation-dropout", o.activation_dropout, "")->group(recipe);
+  app.add_option("--label-smoothing", o.label_smoothing, "")->group(recipe);
+  app.add_option("--schedule", o.schedule, "Of the rate: inverse-sqrt, noam or constant")
+      ->check(CLI::IsMember({"inverse-sqrt", "noam", "constant"}))
+      ->group(recipe);
+  app.add_option("--rate", o.rate, "Its peak; for noam the factor")->group(recipe);
+  app.add_option("--warmup", o.warmup, "Updates until the peak")->group(recipe);
+  app.add_option("--clip-norm", o.clip_norm, "The gradient's largest norm; 0: any")->group(recipe);
+  app.add_option("--weight-decay", o.weight_decay, "")->group(recipe);
+  app.add_option("--max-updates", o.max_updates, "0: any number")->group(recipe);
+  app.add_option("--max-epochs", o.max_epochs, "0: any number")->group(recipe);
+  app.add_option("--patience", o.patience, "Epochs without improvement; 0: any number")
+      ->group(recipe);
+  app.add_option("--average", o.average, "Models of the last epochs to average at the end")
+      ->check(CLI::PositiveNumber)
+      ->group(recipe);
+  app.add_flag("--score", o.score,
+               "Translate the validation corpus after each epoch; its BLEU decides what is best")
+      ->group(recipe);
+  app.add_option("--seed", o.seed, "")->group(recipe);
+
+  const std::string order = "Order of sums (the numbers depend on it, not on the devices)";
+  app.add_option("--lanes", o.lanes, "Lanes of gradients; 0: as many as devices")->group(order);
+  app.add_option("--micro-batches", o.micro_batches, "Parts of a batch; 0: as many as lanes")
+      ->group(order);
+  app.add_option("--chunk", o.chunk, "Positions whose logits are in memory at once")
+      ->check(CLI::PositiveNumber)
+      ->group(order);
+
+  const std::string run = "The run";
+  app.add_flag("--resume", o.resume, "Go on from the state in the folder")->group(run);
+  app.add_option("--summary", o.summary, "Write the run's figures to this file, a JSON object")
+      ->group(run);
+  app.add_option("--log", o.log, "Write a JSON object for each epoch to this file")->group(run);
+}
+
+void add_translate(CLI::App& app, TranslateOptions& options) {
+  app.add_option("folder", options.folder, "The folder of the model")->required();
+  add_search(app, options);
+}
+
+void add_evaluate(CLI::App& app, EvaluateOptions& options) {
+  app.add_option("folder", options.translate.folder, "The folder of the model");
+  add_corpus(app, options.corpus, "", "corpus to translate");
+  add_search(app, options.translate);
+  const std::string group = "Text files instead of a model";
+  app.add_option("--hypotheses", options.hypotheses, "Translations, one a line")->group(group);
+  app.add_option("--references", options.references, "What they should be, line by line")
+      ->group(group);
+  app.add_option("--tokenize", options.tokenize,
+                 "As sacreBLEU: 13a, zh, char, none; multi-bleu: none, in its format")
+      ->check(CLI::IsMember({"13a", "zh", "char", "none", "multi-bleu"}));
+  app.add_option("--summary", options.summary, "Write the figures to this file, a JSON object");
+}
+
+}  // namespace
+
+Options parse_options(int argc, char** argv, const std::string& strategy, int most_devices) {
+  CLI::App app("Trains Transformers to translate (strategy: " + strategy +
+               "), translates with them, and scores translations.");
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.option_defaults()->ignore_underscore()->always_capture_default();
+  app.set_config("--config", "", "Read options from this TOML or INI file");
+  Options options;
+  app.add_option("--devices", options.devices, "Logical devices")
+      ->check(CLI::Range(1, most_devices));
+  app.add_option("--threads", options.threads, "Threads of each device")
+      ->check(CLI::Range(1, 1024));
+  auto* train = app.add_subcommand("train", "Train a model");
+  add_train(*train, options.train);
+  auto* translate = app.add_subcommand("translate", "Translate lines from standard input");
+  add_translate(*translate, options.translate);
+  auto* evaluate = app.add_subcommand("evaluate", "Score a model, or a text, by BLEU");
+  add_evaluate(*evaluate, options.evaluate);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    std::exit(app.exit(error));
+  }
+  options.command = train->parsed()       ? Command::train
+                    : translate->parsed() ? Command::translate
+                                          : Command::evaluate;
+  for (int i = 0; i < argc; ++i) {
+    options.command_line += (i > 0 ? " " : "") + std::string(argv[i]);
+  }
+  return options;
+}
+
+}  // namespace translation
