@@ -9,6 +9,8 @@
 #include <weft/tensor/sequences.hpp>
 #include <weft/tensor/tensor.hpp>
 
+#include "placed.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -169,14 +171,5 @@ class Parity {
   const nn::ParameterLayout* layout_;
   nn::Gradients<Cpu> gradients_;
 };
-
-//! Gives a module that stands alone its places.
-template <class Module>
-[[nodiscard]] nn::ParameterLayout place(Module& module) {
-  nn::ParameterLayout layout;
-  nn::place_trained(module, layout);
-  nn::place_others(module, layout);
-  return layout;
-}
 
 }  // namespace weft::testing

@@ -27,8 +27,8 @@ struct LabelSmoothing {
 
 //! Cross entropy: label smoothing of nothing.
 struct CrossEntropy : LabelSmoothing {
-  constexpr explicit CrossEntropy(token_t ignore = ops::ignore_nothing)
-      : LabelSmoothing(0.0f, ignore) {}
+  constexpr CrossEntropy() : CrossEntropy(ops::ignore_nothing) {}
+  constexpr explicit CrossEntropy(token_t ignore) : LabelSmoothing(0.0f, ignore) {}
 };
 
 }  // namespace weft::nn

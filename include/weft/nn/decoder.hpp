@@ -8,6 +8,7 @@
 #include <weft/nn/context.hpp>
 #include <weft/nn/dropouts.hpp>
 #include <weft/nn/feed_forward.hpp>
+#include <weft/nn/module.hpp>
 #include <weft/nn/multi_head_attention.hpp>
 #include <weft/nn/sublayer.hpp>
 #include <weft/tensor/sequences.hpp>
@@ -107,5 +108,7 @@ struct DecoderLayer {
     return {self_residual.end_backward(ctx, saved.self_residual, std::move(turn)), dy.layout};
   }
 };
+
+static_assert(Module<DecoderLayer<1, 1, 1>>);
 
 }  // namespace weft::nn

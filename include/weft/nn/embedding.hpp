@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <weft/nn/context.hpp>
+#include <weft/nn/module.hpp>
 #include <weft/nn/parameter.hpp>
 #include <weft/ops/dropout.hpp>
 #include <weft/ops/embedding.hpp>
@@ -87,5 +88,7 @@ struct Embedding {
   }
   static float scale() { return std::sqrt(static_cast<float>(C)); }
 };
+
+static_assert(UnaryModule<Embedding<1>>);
 
 }  // namespace weft::nn

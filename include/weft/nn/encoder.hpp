@@ -8,6 +8,7 @@
 #include <weft/nn/context.hpp>
 #include <weft/nn/dropouts.hpp>
 #include <weft/nn/feed_forward.hpp>
+#include <weft/nn/module.hpp>
 #include <weft/nn/multi_head_attention.hpp>
 #include <weft/nn/sublayer.hpp>
 #include <weft/tensor/sequences.hpp>
@@ -81,5 +82,7 @@ struct EncoderLayer {
             dy.layout};
   }
 };
+
+static_assert(UnaryModule<EncoderLayer<1, 1, 1>>);
 
 }  // namespace weft::nn

@@ -7,6 +7,7 @@
 
 #include <weft/nn/context.hpp>
 #include <weft/nn/linear.hpp>
+#include <weft/nn/module.hpp>
 #include <weft/nn/parameter.hpp>
 #include <weft/ops/activation.hpp>
 #include <weft/ops/matmul.hpp>
@@ -90,5 +91,7 @@ struct FeedForward {
     ops::matmul_nn(device, dhidden, ctx.value(inner.weight), dx, write);
   }
 };
+
+static_assert(Module<FeedForward<1, 1>>);
 
 }  // namespace weft::nn

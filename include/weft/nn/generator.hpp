@@ -5,6 +5,7 @@
 
 #include <weft/nn/context.hpp>
 #include <weft/nn/linear.hpp>
+#include <weft/nn/module.hpp>
 #include <weft/nn/parameter.hpp>
 #include <weft/nn/transformer.hpp>
 
@@ -78,5 +79,7 @@ struct BasicGenerator {
 //! The generator of a Transformer of this shape.
 template <TransformerShape S>
 using Generator = BasicGenerator<S.d_model, false, S.tie != Tie::none>;
+
+static_assert(Module<BasicGenerator<1>>);
 
 }  // namespace weft::nn

@@ -7,6 +7,7 @@
 
 #include <weft/nn/context.hpp>
 #include <weft/nn/linear.hpp>
+#include <weft/nn/module.hpp>
 #include <weft/nn/parameter.hpp>
 #include <weft/ops/layer_norm.hpp>
 #include <weft/tensor/sequences.hpp>
@@ -80,5 +81,7 @@ struct LayerNorm {
     return dx;
   }
 };
+
+static_assert(UnaryModule<LayerNorm<1>>);
 
 }  // namespace weft::nn

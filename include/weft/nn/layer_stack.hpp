@@ -8,6 +8,7 @@
 
 #include <weft/nn/context.hpp>
 #include <weft/nn/layer_norm.hpp>
+#include <weft/nn/module.hpp>
 #include <weft/tensor/sequences.hpp>
 
 namespace weft::nn {
@@ -64,5 +65,7 @@ struct LayerStack {
     return dy;
   }
 };
+
+static_assert(UnaryModule<LayerStack<LayerNorm<1>, 1, 1, true>>);
 
 }  // namespace weft::nn

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include <weft/nn/context.hpp>
+#include <weft/nn/module.hpp>
 #include <weft/nn/parameter.hpp>
 #include <weft/ops/column_sums.hpp>
 #include <weft/ops/matmul.hpp>
@@ -73,5 +74,7 @@ struct Linear {
     return dx;
   }
 };
+
+static_assert(UnaryModule<Linear<1, 1>>);
 
 }  // namespace weft::nn

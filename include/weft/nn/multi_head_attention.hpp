@@ -9,6 +9,7 @@
 
 #include <weft/nn/context.hpp>
 #include <weft/nn/linear.hpp>
+#include <weft/nn/module.hpp>
 #include <weft/nn/parameter.hpp>
 #include <weft/ops/attention.hpp>
 #include <weft/ops/matmul.hpp>
@@ -213,5 +214,7 @@ struct MultiHeadAttention {
     ops::matmul_nn(ctx.device(), dy, ctx.value(joined(weight, count)), dx, write);
   }
 };
+
+static_assert(Module<MultiHeadAttention<1, 1>>);
 
 }  // namespace weft::nn

@@ -16,8 +16,10 @@
 
 #include <array>
 #include <concepts>
+#include <cstddef>
 #include <cstdint>
 #include <string>
+#include <tuple>
 #include <type_traits>
 #include <vector>
 
@@ -80,10 +82,13 @@ struct DropoutSite {
 
 namespace detail {
 
+//! Whether T holds numbered modules.
 template <class T>
-inline constexpr bool is_array = false;
+inline constexpr bool is_numbered = false;
 template <class T, std::size_t N>
-inline constexpr bool is_array<std::array<T, N>> = true;
+inline constexpr bool is_numbered<std::array<T, N>> = true;
+template <class... Ts>
+inline constexpr bool is_numbered<std::tuple<Ts...>> = true;
 
 //! Walks over the members of a module and tells a visitor of each leaf.
 template <class Visitor>
@@ -98,19 +103,13 @@ class Walk {
       visitor_.parameter(name, member);
     } else if constexpr (std::same_as<Type, DropoutSite>) {
       visitor_.dropout(member);
-    } else if constexpr (is_array<Type>) {
+    } else if constexpr (is_numbered<Type>) {
       visitor_.enter(name);
       int index = 0;
-      for (auto& element : member) {
-        visitor_.enter(index++);
-        element.members(element, *this);
-        visitor_.leave();
-      }
+      std::apply([&](auto&... elements) { (inside(index++, elements), ...); }, member);
       visitor_.leave();
     } else {
-      visitor_.enter(name);
-      Type::members(member, *this);
-      visitor_.leave();
+      inside(name, member);
     }
   }
 
@@ -121,6 +120,13 @@ class Walk {
   }
 
  private:
+  template <class Name, class Member>
+  constexpr void inside(Name name, Member& member) {
+    visitor_.enter(name);
+    std::remove_const_t<Member>::members(member, *this);
+    visitor_.leave();
+  }
+
   Visitor& visitor_;
 };
 

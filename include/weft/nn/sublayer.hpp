@@ -7,6 +7,7 @@
 
 #include <weft/nn/context.hpp>
 #include <weft/nn/layer_norm.hpp>
+#include <weft/nn/module.hpp>
 #include <weft/nn/parameter.hpp>
 #include <weft/ops/dropout.hpp>
 #include <weft/ops/layer_norm.hpp>
@@ -118,5 +119,7 @@ struct Sublayer {
     }
   }
 };
+
+static_assert(Module<Sublayer<1, Norm::pre>>);
 
 }  // namespace weft::nn

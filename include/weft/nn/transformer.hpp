@@ -11,6 +11,7 @@
 #include <weft/nn/embedding.hpp>
 #include <weft/nn/encoder.hpp>
 #include <weft/nn/layer_stack.hpp>
+#include <weft/nn/module.hpp>
 #include <weft/nn/parameter.hpp>
 #include <weft/tensor/sequences.hpp>
 
@@ -149,5 +150,8 @@ struct Transformer {
     source_embedding.backward(ctx, std::move(saved.source), dsource);
   }
 };
+
+static_assert(UnaryModule<Transformer<TransformerShape{
+                  .d_model = 1, .heads = 1, .d_ff = 1, .encoder_layers = 1, .decoder_layers = 1}>>);
 
 }  // namespace weft::nn

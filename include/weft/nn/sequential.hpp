@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Modules one after the other.
+#pragma once
+
+#include <cstddef>
+#include <tuple>
+#include <utility>
+
+#include <weft/nn/context.hpp>
+#include <weft/nn/module.hpp>
+
+namespace weft::nn {
+
+namespace detail {
+
+//! Checks modules that follow each other; the errors name the two that do not meet.
+template <class... Ms>
+struct Chain;
+
+template <class M>
+struct Chain<M> {
+  static_assert(UnaryModule<M>,
+                "a module of a Sequential needs one forward, of one input, that is a template over "
+                "the device alone");
+};
+
+template <class Before, class After, class... Ms>
+struct Chain<Before, After, Ms...> {
+  static_assert(sizeof(Chain<Before>) > 0 && sizeof(Chain<After, Ms...>) > 0);
+  static_assert(modules_meet<Before, After>,
+                "two modules of a Sequential do not meet: each must read what the one before it "
+                "writes, with the same number of channels");
+};
+
+}  // namespace detail
+
+//! y = (last o ... o first)(x).
+//!
+//! The first module may read anything (token numbers, ...), each other what the one before it
+//! writes. Parameters are named as in PyTorch, `0.weight`, `2.bias`, ...
+template <class... Ms>
+struct Sequential {
+  static_assert(sizeof...(Ms) > 0, "a Sequential needs at least one module");
+  static_assert(sizeof(detail::Chain<Ms...>) > 0);
+
+  std::tuple<Ms...> modules;
+
+  constexpr Sequential() = default;
+  constexpr explicit Sequential(const Ms&... in_order) : modules(in_order...) {}
+
+  template <class Self, class Visit>
+  static constexpr void members(Self& self, Visit&& visit) {
+    visit("", self.modules);
+  }
+
+  using First = std::tuple_element_t<0, std::tuple<Ms...>>;
+  using Last = std::tuple_element_t<sizeof...(Ms) - 1, std::tuple<Ms...>>;
+
+  template <class D>
+  using Input = InputOf<First, D>;
+  template <class D>
+  using Output = OutputOf<Last, D>;
+  template <class D>
+  using Saved = std::tuple<typename Ms::template Saved<D>...>;
+
+  template <class D>
+  [[nodiscard]] Result<Output<D>, Saved<D>> forward(Context<D>& ctx, const Input<D>& x) const {
+    Saved<D> saved;
+    auto y = forward_from<0>(ctx, x, saved);
+    return {std::move(y), std::move(saved)};
+  }
+
+  //! The gradient of x, or nothing if the first module returns nothing.
+  template <class D>
+  InputGradientOf<First, D> backward(Context<D>& ctx, Saved<D>&& saved,
+                                     const Output<D>& dy) const {
+    return backward_from<sizeof...(Ms) - 1>(ctx, saved, dy);
+  }
+
+ private:
+  // What one module wrote lives until the next has read it, and no longer: each step lets go of its
+  // input before the steps behind it run.
+
+  template <std::size_t I, class D, class X>
+  [[nodiscard]] Output<D> forward_from(Context<D>& ctx, X x, Saved<D>& saved) const {
+    auto y = forward_one<I>(ctx, std::exchange(x, {}), saved);
+    if constexpr (I + 1 == sizeof...(Ms)) {
+      return y;
+    } else {
+      return forward_from<I + 1>(ctx, std::move(y), saved);
+    }
+  }
+
+  template <std::size_t I, class D, class X>
+  [[nodiscard]] auto forward_one(Context<D>& ctx, const X& x, Saved<D>& saved) const {
+    auto [y, saved_here] = std::get<I>(modules).forward(ctx, x);
+    if (ctx.training()) std::get<I>(saved) = std::move(saved_here);
+    return std::move(y);
+  }
+
+  template <std::size_t I, class D, class Dy>
+  auto backward_from(Context<D>& ctx, Saved<D>& saved, Dy dy) const {
+    if constexpr (I == 0) {
+      return backward_one<I>(ctx, saved, dy);
+    } else {
+      auto dx = backward_one<I>(ctx, saved, std::exchange(dy, {}));
+      return backward_from<I - 1>(ctx, saved, std::move(dx));
+    }
+  }
+
+  template <std::size_t I, class D, class Dy>
+  auto backward_one(Context<D>& ctx, Saved<D>& saved, const Dy& dy) const {
+    auto saved_here = std::exchange(std::get<I>(saved), {});
+    return std::get<I>(modules).backward(ctx, std::move(saved_here), dy);
+  }
+};
+
+}  // namespace weft::nn
