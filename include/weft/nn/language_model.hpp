@@ -1,0 +1,103 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file A language model: causal layers that predict the next token.
+#pragma once
+
+#include <utility>
+
+#include <weft/core/error.hpp>
+#include <weft/nn/context.hpp>
+#include <weft/nn/dropouts.hpp>
+#include <weft/nn/embedding.hpp>
+#include <weft/nn/encoder.hpp>
+#include <weft/nn/generator.hpp>
+#include <weft/nn/layer_stack.hpp>
+#include <weft/nn/module.hpp>
+#include <weft/nn/parameter.hpp>
+#include <weft/tensor/sequences.hpp>
+
+namespace weft::nn {
+
+//! What makes one language model's type different from another.
+struct LanguageModelShape {
+  index_t d_model = 512;
+  index_t heads = 8;
+  index_t d_ff = 2048;
+  index_t layers = 6;
+  Norm norm = Norm::pre;
+  bool attention_bias = false;
+  bool generator_bias = false;
+  ops::Activation activation = ops::Activation::relu;
+  Positions positions = Positions::sinusoidal;
+  bool tie = false;  //!< the embedding is the generator's weight
+};
+
+//! From token numbers to the last layer's output, one row a token. A `LanguageModelGenerator` makes
+//! logits of it, a chunk at a time.
+//!
+//! **Source.** The model of PyTorch's tutorial "Language modeling with nn.Transformer", if it
+//! normalises after its branches and has all biases.
+template <LanguageModelShape S>
+struct LanguageModel {
+  static constexpr LanguageModelShape shape = S;
+  static constexpr index_t C = S.d_model;
+  using EmbeddingType = Embedding<C, S.positions>;
+  using Layer = EncoderLayer<C, S.heads, S.d_ff, S.norm, S.attention_bias, S.activation>;
+  using Encoder = LayerStack<Layer, S.layers, C, S.norm == Norm::pre>;
+
+  EmbeddingType embedding;
+  Encoder encoder;
+
+  //! **Errors.** ShapeError unless vocabulary > 0 and longest > 0.
+  constexpr explicit LanguageModel(index_t vocabulary, index_t longest = 1024,
+                                   Dropouts dropouts = {})
+      : embedding(vocabulary, longest, dropouts.residual), encoder(Layer(dropouts, true)) {
+    if (vocabulary < 1 || longest < 1) {
+      throw ShapeError(text("LanguageModel: a vocabulary of ", vocabulary, " words, ", longest,
+                            " positions"));
+    }
+  }
+
+  template <class Self, class Visit>
+  static constexpr void members(Self& self, Visit&& visit) {
+    visit("embedding", self.embedding);
+    visit("encoder", self.encoder);
+  }
+
+  //! The weight that a tied generator shares.
+  [[nodiscard]] constexpr const Parameter& output_embedding() const { return embedding.weight; }
+
+  [[nodiscard]] constexpr index_t target_vocabulary() const { return embedding.weight.shape[0]; }
+
+  //! The longest sequence that can be read.
+  [[nodiscard]] constexpr index_t longest() const { return embedding.positions.shape[0]; }
+
+  template <class D>
+  struct Saved {
+    typename EmbeddingType::template Saved<D> embedding;
+    typename Encoder::template Saved<D> encoder;
+  };
+
+  template <class D>
+  [[nodiscard]] Result<Rows<C, D>, Saved<D>> forward(Context<D>& ctx,
+                                                     const TokenSequences<D>& tokens) const {
+    auto [x, saved_embedding] = embedding.forward(ctx, tokens);
+    auto [y, saved_encoder] = encoder.forward(ctx, std::move(x));
+    return {std::move(y), {std::move(saved_embedding), std::move(saved_encoder)}};
+  }
+
+  template <class D>
+  void backward(Context<D>& ctx, Saved<D>&& saved, const Rows<C, D>& dy) const {
+    const auto dx = encoder.backward(ctx, std::move(saved.encoder), dy);
+    embedding.backward(ctx, std::move(saved.embedding), dx);
+  }
+};
+
+//! The generator of a language model of this shape.
+template <LanguageModelShape S>
+using LanguageModelGenerator = BasicGenerator<S.d_model, S.generator_bias, S.tie>;
+
+static_assert(UnaryModule<LanguageModel<LanguageModelShape{
+                  .d_model = 2, .heads = 1, .d_ff = 1, .layers = 1}>>);
+
+}  // namespace weft::nn
