@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/nn/context.hpp>
+
+#include "../placed.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <limits>
+#include <vector>
+
+using namespace weft;
+using namespace weft::nn;
+using namespace weft::testing;
+
+namespace {
+
+//! Three vectors in a row, the first two of one shape, and a place of dropout.
+struct Three {
+  Parameter a{.shape = {2}}, b{.shape = {2}}, c{.shape = {3}};
+  DropoutSite site{0.5f};
+
+  template <class Self, class Visit>
+  static constexpr void members(Self& self, Visit&& visit) {
+    visit("a", self.a);
+    visit("b", self.b);
+    visit("c", self.c);
+    visit("site", self.site);
+  }
+};
+
+//! Hands a gradient of equal numbers to the context, as a module does.
+void contribute(Context<Cpu>& ctx, const Parameter& p, float value) {
+  ctx.gradient(p, [value](View<float> gradient, ops::Write write) {
+    for (index_t i = 0; i < gradient.size(); ++i) {
+      gradient.data[i] = write == ops::Write::accumulate ? gradient.data[i] + value : value;
+    }
+  });
+}
+
+}  // namespace
+
+TEST_CASE("the first gradient of an update replaces what is there, later ones add to it") {
+  Cpu device;
+  Placed three(device, Three());
+  std::fill_n(three.gradients.data(), 7, std::numeric_limits<float>::quiet_NaN());
+  auto ctx = three.training(device);
+  contribute(ctx, three.module.b, 2.0f);
+  contribute(ctx, three.module.b, 3.0f);
+  contribute(ctx, three.module.a, 1.0f);
+  CHECK(three.total_gradients() == std::vector<float>{1, 1, 5, 5, 0, 0, 0});
+
+  three.gradients.begin();
+  contribute(ctx, three.module.b, 7.0f);
+  CHECK(three.total_gradients() == std::vector<float>{0, 0, 7, 7, 0, 0, 0});
+}
+
+TEST_CASE("the gradient of joined parameters is that of each") {
+  Cpu device;
+  Placed three(device, Three());
+  auto ctx = three.training(device);
+  contribute(ctx, joined(three.module.a, 2), 1.0f);
+  contribute(ctx, joined(three.module.a, 2), 2.0f);
+  contribute(ctx, three.module.c, 4.0f);
+  CHECK(three.total_gradients() == std::vector<float>{3, 3, 3, 3, 4, 4, 4});
+}
+
+TEST_CASE("a context knows values, and drops nothing in evaluation") {
+  Cpu device;
+  Placed three(device, Three());
+  three.values = {0, 1, 2, 3, 4, 5, 6};
+  const auto training = three.training(device);
+  const auto evaluation = three.evaluation(device);
+  CHECK(training.value(three.module.c).data[1] == 5.0f);
+  CHECK(training.value(three.module.c).shape == Shape{3});
+  CHECK(training.training());
+  CHECK(training.mask(three.module.site).active());
+  CHECK_FALSE(evaluation.training());
+  CHECK_FALSE(evaluation.mask(three.module.site).active());
+}

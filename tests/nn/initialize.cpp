@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/nn/initialize.hpp>
+
+#include <weft/nn/embedding.hpp>
+#include <weft/nn/linear.hpp>
+#include <weft/nn/sequential.hpp>
+
+#include "../placed.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+using namespace weft;
+using namespace weft::nn;
+using namespace weft::testing;
+
+namespace {
+
+std::vector<float> initialized(const Initializer& initializer, Shape shape, std::uint64_t seed = 1,
+                               int slot = 0) {
+  Parameter parameter{.shape = shape, .initializer = initializer};
+  parameter.slot = slot;
+  std::vector<float> values(static_cast<std::size_t>(shape.size()));
+  initialize(parameter, seed, values);
+  return values;
+}
+
+//! The mean of the k-th powers.
+double moment(const std::vector<float>& values, int k) {
+  double sum = 0.0;
+  for (const float value : values) sum += std::pow(static_cast<double>(value), k);
+  return sum / static_cast<double>(values.size());
+}
+
+}  // namespace
+
+TEST_CASE("normal values have the moments of a normal distribution") {
+  const auto values = initialized(Initializer::normal(0.5f), {200, 500});
+  // Five standard deviations of each mean over 100,000 values.
+  CHECK(moment(values, 1) == Approx(0.0).margin(5 * 0.5 / 316));
+  CHECK(moment(values, 2) == Approx(0.25).margin(5 * 0.25 * std::sqrt(2.0) / 316));
+  CHECK(moment(values, 4) == Approx(3 * 0.0625).margin(5 * 0.0625 * std::sqrt(96.0) / 316));
+}
+
+TEST_CASE("uniform values fill their interval evenly") {
+  for (const auto& values : {initialized(Initializer::uniform(0.5f), {100000}),
+                             initialized(Initializer::xavier_uniform(10.0f), {800, 1600})}) {
+    const double bound = 0.5;  // of the second too: 10 sqrt(6 / 2400)
+    CHECK(std::ranges::all_of(values, [&](float v) { return std::abs(v) <= bound; }));
+    const double root = std::sqrt(static_cast<double>(values.size()));
+    const double variance = bound * bound / 3.0;
+    CHECK(moment(values, 1) == Approx(0.0).margin(5 * std::sqrt(variance) / root));
+    // The variance of x^2 is 4/45 of the bound's fourth power.
+    CHECK(moment(values, 2) ==
+          Approx(variance).margin(5 * std::sqrt(4.0 / 45.0) * bound * bound / root));
+  }
+}
+
+TEST_CASE("sinusoids are those of the paper") {
+  const auto table = initialized(Initializer::sinusoids(), {60, 6});
+  for (const int t : {0, 1, 7, 59}) {
+    for (const int i : {0, 1, 2}) {
+      const double angle = t / std::pow(10000.0, 2.0 * i / 6.0);
+      const auto at = static_cast<std::size_t>(t * 6 + 2 * i);
+      CHECK(static_cast<double>(table[at]) == Approx(std::sin(angle)).margin(1e-7));
+      CHECK(static_cast<double>(table[at + 1]) == Approx(std::cos(angle)).margin(1e-7));
+    }
+  }
+}
+
+TEST_CASE("each seed and each parameter has its own values, the same every time") {
+  const auto init = Initializer::normal(1.0f);
+  const auto values = initialized(init, {50}, 1, 0);
+  CHECK(values == initialized(init, {50}, 1, 0));
+  CHECK(values != initialized(init, {50}, 2, 0));
+  CHECK(values != initialized(init, {50}, 1, 1));
+}
+
+TEST_CASE("the values of a module are those of its parameters") {
+  Sequential model{Embedding<4>(5, 6, 0.0f), Linear<4, 4>(), Linear<4, 3>()};
+  const auto layout = place(model);
+  const auto values = initial_values(layout, 9, model);
+  REQUIRE(std::ssize(values) == layout.values);
+  for (const auto& [name, p] : named_parameters(model)) {
+    INFO(name);
+    std::vector<float> alone(static_cast<std::size_t>(p.size()));
+    initialize(p, 9, alone);
+    CHECK(std::ranges::equal(alone, std::span(values).subspan(
+                                        static_cast<std::size_t>(p.value_offset), alone.size())));
+  }
+}

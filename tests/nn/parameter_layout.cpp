@@ -1,0 +1,174 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/nn/parameter_layout.hpp>
+
+#include <weft/nn/criteria.hpp>
+#include <weft/nn/generator.hpp>
+#include <weft/nn/language_model.hpp>
+#include <weft/nn/transformer.hpp>
+#include <weft/parallel/chunked.hpp>
+#include <weft/parallel/objective.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace weft;
+using namespace weft::nn;
+
+namespace {
+
+constexpr TransformerShape small(Tie tie, Positions positions, bool bias) {
+  return {.d_model = 6,
+          .heads = 2,
+          .d_ff = 5,
+          .encoder_layers = 2,
+          .decoder_layers = 3,
+          .attention_bias = bias,
+          .positions = positions,
+          .tie = tie};
+}
+
+template <TransformerShape S>
+auto transformer() {
+  using Loss = Chunked<Generator<S>, CrossEntropy>;
+  return parallel::Objective<Transformer<S>, Loss>(Transformer<S>({11, 11, 7}));
+}
+
+template <bool Tied>
+auto language_model() {
+  constexpr LanguageModelShape shape{
+      .d_model = 6, .heads = 2, .d_ff = 5, .layers = 2, .generator_bias = true, .tie = Tied};
+  using Loss = Chunked<LanguageModelGenerator<shape>, CrossEntropy>;
+  return parallel::Objective<LanguageModel<shape>, Loss>(LanguageModel<shape>(11, 7));
+}
+
+//! Calls `f(name, objective)` for models that tie, learn and leave out what can be.
+template <class F>
+void for_models(F f) {
+  f("nothing tied", transformer<small(Tie::none, Positions::sinusoidal, false)>());
+  f("the target tied", transformer<small(Tie::target, Positions::learned, true)>());
+  f("all tied", transformer<small(Tie::all, Positions::sinusoidal, true)>());
+  f("no positions", transformer<small(Tie::all, Positions::none, false)>());
+  f("language model", language_model<false>());
+  f("tied language model", language_model<true>());
+}
+
+}  // namespace
+
+TEST_CASE("no two parameters have one name") {
+  for_models([](const char* model, const auto& objective) {
+    INFO(model);
+    std::set<std::string> names;
+    for (const auto& [name, parameter] : named_parameters(objective)) {
+      INFO(name);
+      CHECK(names.insert(name).second);
+      CHECK(name.find("..") == std::string::npos);
+    }
+    CHECK(names.contains("encoder.layers.1.self_attention.query.weight"));
+  });
+}
+
+TEST_CASE("trained parameters fill the front of both buffers in order of declaration") {
+  for_models([](const char* model, const auto& objective) {
+    INFO(model);
+    const ParameterLayout& layout = objective.layout();
+    index_t end = 0;
+    int slot = 0;
+    for (const auto& [name, p] : named_parameters(objective)) {
+      if (!p.trained) continue;
+      INFO(name);
+      CHECK(p.value_offset == end);
+      CHECK(p.gradient_offset == end);
+      CHECK(p.slot == slot++);
+      end += p.size();
+    }
+    CHECK(end == layout.trained);
+    CHECK(end == parameter_count(objective));
+  });
+}
+
+TEST_CASE("computed tables fill the rest of the values") {
+  for_models([](const char* model, const auto& objective) {
+    INFO(model);
+    index_t end = objective.layout().trained;
+    for (const auto& [name, p] : named_parameters(objective)) {
+      if (p.trained) continue;
+      INFO(name);
+      CHECK(p.value_offset == end);
+      end += p.size();
+    }
+    CHECK(end == objective.layout().values);
+  });
+}
+
+TEST_CASE("the places for gradients fill their buffer without gaps") {
+  for_models([](const char* model, const auto& objective) {
+    INFO(model);
+    const ParameterLayout& layout = objective.layout();
+    index_t end = 0;
+    for (const auto& [offset, size] : layout.slots) {
+      CHECK(offset == end);
+      end += size;
+    }
+    CHECK(end == layout.gradients);
+
+    index_t uses = 0;
+    for (const auto& tied : layout.tied) {
+      CHECK(tied.from >= layout.trained);
+      CHECK(tied.to + tied.size <= layout.trained);
+      uses += tied.size;
+    }
+    CHECK(layout.trained + uses == layout.gradients);
+  });
+}
+
+TEST_CASE("each use of a tied weight shares its values and has a gradient of its own") {
+  const auto objective = transformer<small(Tie::all, Positions::sinusoidal, true)>();
+  const Parameter& declared = objective.model().source_embedding.weight;
+  const Parameter& target = objective.model().target_embedding.weight;
+  const Parameter& output = objective.loss().generator.weight;
+  for (const Parameter& use : {target, output}) {
+    CHECK(use.shape == declared.shape);
+    CHECK(use.value_offset == declared.value_offset);
+    CHECK(use.gradient_offset != declared.gradient_offset);
+  }
+  CHECK(target.gradient_offset != output.gradient_offset);
+  CHECK(std::set{declared.slot, target.slot, output.slot}.size() == 3);
+
+  const auto& tied = objective.layout().tied;
+  REQUIRE(tied.size() == 2);
+  CHECK(tied[0].from == target.gradient_offset);
+  CHECK(tied[1].from == output.gradient_offset);
+  CHECK(tied[0].to == declared.gradient_offset);
+  CHECK(tied[1].to == declared.gradient_offset);
+}
+
+TEST_CASE("a generator that shares only the target's embedding has that of the target") {
+  const auto objective = transformer<small(Tie::target, Positions::learned, true)>();
+  const auto& model = objective.model();
+  CHECK(objective.loss().generator.weight.value_offset ==
+        model.target_embedding.weight.value_offset);
+  CHECK(model.target_embedding.weight.value_offset != model.source_embedding.weight.value_offset);
+}
+
+TEST_CASE("no two places of dropout have one operation number") {
+  for_models([](const char* model, const auto& objective) {
+    INFO(model);
+    struct Sites : nn::detail::Visitor {
+      std::uint32_t next = 0;
+      bool ascending = true;
+      void dropout(const DropoutSite& site) {
+        ascending = ascending && site.operation == next;
+        next = site.operation + site.operations;
+      }
+    } sites;
+    visit_members(objective, sites);
+    CHECK(sites.ascending);
+    CHECK(sites.next == objective.layout().operations);
+  });
+}
