@@ -55,6 +55,7 @@ class Objective {
   [[nodiscard]] nn::Result<LossSum, Saved<D>> forward(nn::Context<D>& ctx,
                                                       const MicroBatch<Input, D>& batch) const {
     auto [output, saved_model] = model_.forward(ctx, batch.input);
+    if (!ctx.training()) saved_model = {};  // no backward pass comes for it
     auto [sum, saved_loss] = loss_.forward(ctx, output, batch.labels);
     return {sum, {std::move(saved_model), std::move(saved_loss), output.layout}};
   }
