@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/nn/encoder.hpp>
+
+#include <weft/nn/layer_stack.hpp>
+
+#include "../placed.hpp"
+
+#include <catch2/catch.hpp>
+
+using namespace weft;
+using namespace weft::nn;
+using namespace weft::testing;
+
+namespace {
+
+constexpr Dropouts dropouts{.residual = 0.2f, .attention = 0.3f, .activation = 0.4f};
+
+template <Norm Place, bool Bias, ops::Activation A>
+void check(bool causal) {
+  Cpu device;
+  const EncoderLayer<6, 2, 5, Place, Bias, A> layer(dropouts, causal);
+  CHECK(gradient_fault(device, layer, random_rows<6>(device, {4, 1, 3}, 1)) == "");
+}
+
+}  // namespace
+
+TEST_CASE("with dropout everywhere an encoder layer's gradients are those of central differences") {
+  using enum ops::Activation;
+  check<Norm::pre, false, gelu>(false);
+  check<Norm::post, true, gelu>(true);
+  check<Norm::pre, true, relu>(true);
+}
+
+TEST_CASE("a stack's gradients are those of central differences") {
+  Cpu device;
+  using Layer = EncoderLayer<6, 2, 5, Norm::pre, false, ops::Activation::gelu>;
+  const LayerStack<Layer, 2, 6, true> stack(Layer{dropouts});
+  CHECK(gradient_fault(device, stack, random_rows<6>(device, {3, 2}, 2)) == "");
+}

@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/nn/layer_norm.hpp>
+
+#include <weft/testing/difference.hpp>
+
+#include "../placed.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <cmath>
+#include <utility>
+
+using namespace weft;
+using namespace weft::nn;
+using namespace weft::testing;
+
+TEST_CASE("layer normalisation begins as a mean of 0 and a variance of 1") {
+  Cpu device;
+  const Placed placed(device, LayerNorm<50>());
+  const auto x = random_rows<50>(device, {3, 2}, 1, -4.0f, 20.0f);
+  auto ctx = placed.evaluation(device);
+  const auto y = matrix(placed.module.forward(ctx, x).output.values);
+  for (index_t n = 0; n < 5; ++n) {
+    double sum = 0.0, squares = 0.0;
+    for (index_t c = 0; c < 50; ++c) {
+      sum += y(n, c);
+      squares += y(n, c) * y(n, c);
+    }
+    CHECK(sum / 50 == Approx(0.0).margin(1e-5));
+    CHECK(squares / 50 == Approx(1.0).margin(1e-5));
+  }
+}
+
+TEST_CASE("layer normalisation's gradients are those of central differences") {
+  Cpu device;
+  CHECK(gradient_fault(device, LayerNorm<7>(), random_rows<7>(device, {3, 2}, 2)) == "");
+}
+
+TEST_CASE("fused with a residual connection, layer normalisation is that of the sum") {
+  Cpu device;
+  Placed placed(device, LayerNorm<7>());
+  const auto x = random_rows<7>(device, {3, 2}, 3);
+  const auto branch = random_rows<7>(device, {3, 2}, 4);
+  auto ctx = placed.training(device);
+  auto [y, saved] = placed.module.forward_residual(ctx, x, {}, branch.values, {});
+  const auto a = matrix(x.values), b = matrix(branch.values);
+  CHECK(difference(saved.x, matrix(5, 7, [&](index_t n, index_t c) { return a(n, c) + b(n, c); }),
+                   2 * unit_roundoff) == "");
+  CHECK(bit_difference(y, placed.module.forward(ctx, {saved.x, x.layout}).output.values) == "");
+
+  // What passes by the normalisation is added to what goes through it.
+  const auto dy = random_tensor(device, y.shape(), 5), passing = random_tensor(device, y.shape(), 6);
+  auto copy = saved;
+  const auto through = placed.module.backward(ctx, std::move(copy), dy, {});
+  const auto both = placed.module.backward(ctx, std::move(saved), dy, passing);
+  const auto p = matrix(passing), t = matrix(through);
+  CHECK(difference(both, matrix(5, 7, [&](index_t n, index_t c) { return p(n, c) + t(n, c); }),
+                   8 * unit_roundoff) == "");
+}
