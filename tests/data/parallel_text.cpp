@@ -58,6 +58,17 @@ TEST_CASE("files of different lengths are refused with both counts and the lines
   CHECK(read_line_files(none, none).size() == 0);
 }
 
+TEST_CASE("of a long line without a partner the whole characters of its beginning are told") {
+  TemporaryFolder folder;
+  const auto none = folder.write("none", "");
+  std::string umlauts = "x";
+  for (int letter = 0; letter < 100; ++letter) umlauts += "ü";
+  const auto one = folder.write("one", umlauts);
+  CHECK(message_of<DataError>([&] {
+          return read_line_files(one, none);
+        }).ends_with("line 1: " + umlauts.substr(0, 59)));
+}
+
 TEST_CASE("a tab parts the two columns") {
   TemporaryFolder folder;
   const auto pairs = read_tsv(folder.write("t", "ein Hund\ta dog\n\tnothing\nzwei \t two\n"));

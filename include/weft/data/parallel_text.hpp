@@ -9,6 +9,7 @@
 #include <weft/data/words.hpp>
 #include <weft/io/lines.hpp>
 
+#include <cstddef>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -51,6 +52,15 @@ struct ParallelText {
 
 namespace detail {
 
+//! The beginning of a line, for messages.
+inline std::string_view beginning(std::string_view line) {
+  constexpr std::size_t longest_bytes = 60;
+  if (line.size() <= longest_bytes) return line;
+  std::size_t end = longest_bytes;
+  while (end > 0 && (line[end] & '\xC0') == '\x80') --end;  // not inside a character
+  return line.substr(0, end);
+}
+
 //! Says that two files differ in length, and which lines stand alone. `longer` has just given
 //! `line`.
 [[noreturn]] inline void refuse_unpaired(io::LineReader& longer, std::string line,
@@ -59,7 +69,8 @@ namespace detail {
   std::string unpaired;
   int listed = 0;
   do {
-    if (++listed <= longest_list) unpaired += text("\n  line ", longer.number(), ": ", line);
+    if (++listed <= longest_list)
+      unpaired += text("\n  line ", longer.number(), ": ", beginning(line));
   } while (longer.next(line));
   if (listed > longest_list) unpaired += "\n  ...";
   throw DataError(text(longer.path(), " has ", longer.number(), " lines and ", shorter.path(),

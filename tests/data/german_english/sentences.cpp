@@ -55,16 +55,3 @@ TEST_CASE("sentences are a function of the random key alone, on every platform")
   CHECK(sentence(random) == Phrase{"in Wien wohnen sechs hundert neun und siebzig Menschen .",
                                    "six hundred and seventy nine people live in Vienna ."});
 }
-
-TEST_CASE("random numbers have each length as often, and plural ones have plurals") {
-  SplitMix64 random(5);
-  int with_digits[4] = {};
-  for (int draw = 0; draw < 40'000; ++draw) {
-    const auto number = german_english::detail::any_number(4, random);
-    if (number < 0 || number >= 10'000) FAIL(number);
-    ++with_digits[number < 10 ? 0 : number < 100 ? 1 : number < 1000 ? 2 : 3];
-    const auto plural = german_english::detail::plural_number(4, random);
-    if (plural < 2 || plural % 100 == 1) FAIL(plural);
-  }
-  for (const int count : with_digits) CHECK(std::abs(count - 10'000) < 433);  // five deviations
-}

@@ -37,7 +37,7 @@ namespace weft::data::german_english {
                                     : english_number(english_minutes),
             second_half ? "to" : "past", english_number(second_half ? next_hour : hour)});
 
-  const auto german = [&](index_t minutes, bool before, std::string from) {
+  const auto german = [&](index_t minutes, bool before, const std::string& from) {
     return join(
         {minutes == 15 ? "Viertel" : german_number(minutes), before ? "vor" : "nach", from});
   };
