@@ -36,7 +36,7 @@ WEFT_INLINE Value normal_cdf(Value x) {
 
 template <Activation A, class Value>
 WEFT_INLINE Value activate(Value x) {
-  if constexpr (A == Activation::relu) return simd::max(x, x - x);
+  if constexpr (A == Activation::relu) return simd::max(Value{}, x);  // NaN stays NaN
   if constexpr (A == Activation::gelu) return x * normal_cdf(x);
   if constexpr (A == Activation::identity) return x;
 }
@@ -48,9 +48,9 @@ WEFT_INLINE Value slope(Value x) {
     constexpr float inverse_sqrt_2_pi = 0.39894228f;
     return normal_cdf(x) + x * simd::exp(x * x * -0.5f) * inverse_sqrt_2_pi;
   } else if constexpr (A == Activation::relu) {
-    return simd::select(x > 0.0f, x - x + 1.0f, x - x);
+    return simd::select(x > 0.0f, Value{} + 1.0f, Value{});
   } else {
-    return x - x + 1.0f;
+    return Value{} + 1.0f;
   }
 }
 
@@ -85,9 +85,9 @@ struct ReluBackwardRow {
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
     lanes.for_each(C, [&](auto c) {
-      const auto gradient = simd::load(dy + n * C, c) * scale;
+      auto gradient = simd::load(dy + n * C, c) * scale;
       simd::store(dx + n * C, c,
-                  simd::select(simd::load(y + n * C, c) > 0.0f, gradient, gradient - gradient));
+                  simd::select(simd::load(y + n * C, c) > 0.0f, gradient, decltype(gradient){}));
     });
   }
 };

@@ -34,7 +34,7 @@ struct CrossEntropyRow {
     if (label == ignored) {
       losses[n] = 0.0f;
       if (with_gradient) {
-        lanes.for_each(V, [&](auto c) { simd::store(row, c, simd::load(row, c) * 0.0f); });
+        lanes.for_each(V, [&](auto c) { simd::store(row, c, decltype(simd::load(row, c)){}); });
       }
       return;
     }
