@@ -103,7 +103,9 @@ inline void multiply_part(const Product& p, ProductPart part) {
 
 #endif
 
-//! Splits the longer side of the result among the team, in multiples of 64.
+//! Splits the longer side of the result among the team, in multiples of 64; the last part takes the
+//! rest too. A part of fewer than 16 rows or columns would take another of oneDNN's kernels, and
+//! give other bits (seen at 65 x 65 x 513 on two threads).
 inline void multiply(Cpu& device, const Product& p) {
   if (p.M == 0 || p.N == 0) return;
   if (p.K == 0) {
@@ -113,12 +115,12 @@ inline void multiply(Cpu& device, const Product& p) {
   constexpr index_t unit = 64;
   constexpr index_t smallest_share = index_t{1} << 19;  // multiplications: some 5 us
   const bool by_rows = p.M >= p.N;
-  const index_t units = ((by_rows ? p.M : p.N) + unit - 1) / unit;
+  const index_t length = by_rows ? p.M : p.N;
+  const index_t units = length < unit ? 1 : length / unit;
   const index_t grain = smallest_share / (unit * (by_rows ? p.N : p.M) * p.K + 1) + 1;
   device.for_parts(units, grain, [&](index_t begin, index_t end) {
-    const index_t last = by_rows ? p.M : p.N;
     const index_t first_element = begin * unit;
-    const index_t end_element = end * unit < last ? end * unit : last;
+    const index_t end_element = end == units ? length : end * unit;
     multiply_part(p, by_rows ? ProductPart{first_element, end_element, 0, p.N}
                              : ProductPart{0, p.M, first_element, end_element});
   });
