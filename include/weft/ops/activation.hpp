@@ -123,9 +123,8 @@ template <Activation A, class D>
 void bias_activation_dropout(D& device, const DropoutMask& mask, View<const RowKey> keys,
                              View<const float> x, View<const float> bias, View<float> y) {
   detail::expect_shape("bias_activation_dropout", "y", y.shape, x.shape);
-  if (bias.data != nullptr) {
-    detail::expect_shape("bias_activation_dropout", "bias", bias.shape, {x.columns()});
-  }
+  detail::expect_shape("bias_activation_dropout", "keys", keys.shape, {x.rows()});
+  detail::expect_shape_if_given("bias_activation_dropout", "bias", bias, {x.columns()});
   device.for_rows(x.rows(), x.columns(),
                   detail::BiasActivationRow<A>{mask, keys.data, bias.data, x.data, y.data,
                                                x.columns()});
@@ -134,7 +133,7 @@ void bias_activation_dropout(D& device, const DropoutMask& mask, View<const RowK
 //! The gradient of `bias_activation_dropout` with ReLU, from its *output*: where y > 0 the element
 //! was neither dropped nor negative, so neither the mask nor the input is needed again.
 //!
-//! **Shapes.** y, dy, dx: (N, C); dx may be dy.
+//! **Shapes.** y, dy, dx: (N, C); dx may be dy. **Errors.** ShapeError unless they are equal.
 template <class D>
 void relu_dropout_backward(D& device, const DropoutMask& mask, View<const float> y,
                            View<const float> dy, View<float> dx) {
@@ -147,10 +146,13 @@ void relu_dropout_backward(D& device, const DropoutMask& mask, View<const float>
 //! The gradient of `bias_activation_dropout` from its *input* x.
 //!
 //! **Shapes.** x, dy, dx: (N, C); dx may be dy or x. bias: (C), or empty. keys: (N).
+//! **Errors.** ShapeError unless they fit.
 template <Activation A, class D>
 void activation_dropout_backward(D& device, const DropoutMask& mask, View<const RowKey> keys,
                                  View<const float> x, View<const float> bias,
                                  View<const float> dy, View<float> dx) {
+  detail::expect_shape("activation_dropout_backward", "keys", keys.shape, {x.rows()});
+  detail::expect_shape_if_given("activation_dropout_backward", "bias", bias, {x.columns()});
   detail::expect_shape("activation_dropout_backward", "dy", dy.shape, x.shape);
   detail::expect_shape("activation_dropout_backward", "dx", dx.shape, x.shape);
   device.for_rows(x.rows(), x.columns(),

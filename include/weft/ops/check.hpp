@@ -5,6 +5,7 @@
 
 #include <weft/core/error.hpp>
 #include <weft/core/shape.hpp>
+#include <weft/tensor/view.hpp>
 
 namespace weft::ops::detail {
 
@@ -13,6 +14,13 @@ inline void expect_shape(const char* operation, const char* argument, const Shap
                          const Shape& should, Place where = Place::here()) {
   if (is == should) return;
   throw ShapeError(text(operation, ": ", argument, " is ", is, ", should be ", should), where);
+}
+
+//! The same for an argument that may be left out: a view of nothing fits everything.
+template <class T>
+void expect_shape_if_given(const char* operation, const char* argument, const View<T>& is,
+                           const Shape& should, Place where = Place::here()) {
+  if (is.data != nullptr) expect_shape(operation, argument, is.shape, should, where);
 }
 
 }  // namespace weft::ops::detail

@@ -79,6 +79,7 @@ template <class D>
 void cross_entropy(D& device, View<float> logits, View<const float> bias,
                    View<const token_t> labels, token_t ignored, float smoothing,
                    bool with_gradient, View<float> losses) {
+  detail::expect_shape_if_given("cross_entropy", "bias", bias, {logits.columns()});
   detail::expect_shape("cross_entropy", "labels", labels.shape, {logits.rows()});
   detail::expect_shape("cross_entropy", "losses", losses.shape, {logits.rows()});
   device.for_rows(logits.rows(), 8 * logits.columns(),

@@ -32,14 +32,22 @@ struct EmbeddingRow {
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
     const float* word = table + static_cast<index_t>(ids[n]) * C;
-    const float* position = positions + static_cast<index_t>(keys[n].position) * C;
+    const float* position =
+        positions == nullptr ? nullptr : positions + static_cast<index_t>(keys[n].position) * C;
     mask.for_each(lanes, keys[n], C, [&](auto c, auto factor) {
       auto value = simd::load(word, c) * scale;
-      if (positions != nullptr) value += simd::load(position, c);
+      if (position != nullptr) value += simd::load(position, c);
       simd::store(y + n * C, c, value * factor);
     });
   }
 };
+
+template <class D>
+void check_positions(const char* operation, const SequenceLayout<D>& layout, index_t positions) {
+  if (layout.longest <= positions) return;
+  throw ShapeError(text(operation, ": a sequence of ", layout.longest,
+                        " tokens is longer than the ", positions, " positions"));
+}
 
 }  // namespace detail
 
@@ -54,10 +62,10 @@ void embedding(D& device, const DropoutMask& mask, const SequenceLayout<D>& layo
                View<const token_t> ids, View<const float> table, float scale,
                View<const float> positions, View<float> y) {
   detail::expect_shape("embedding", "y", y.shape, {ids.size(), table.columns()});
-  if (positions.data != nullptr && layout.longest > positions.rows()) {
-    throw ShapeError(text("embedding: a sequence of ", layout.longest,
-                          " tokens is longer than the ", positions.rows(), " positions"));
-  }
+  detail::expect_shape("embedding", "keys", layout.keys.shape(), {ids.size()});
+  detail::expect_shape_if_given("embedding", "positions", positions,
+                                {positions.rows(), table.columns()});
+  if (positions.data != nullptr) detail::check_positions("embedding", layout, positions.rows());
   device.for_rows(ids.size(), table.columns(),
                   detail::EmbeddingRow{mask, layout.keys.data(), ids.data, table.data, scale,
                                        positions.data, y.data, table.columns()});
@@ -66,6 +74,7 @@ void embedding(D& device, const DropoutMask& mask, const SequenceLayout<D>& layo
 //! dtable[ids[n]] += scale * dy[n], rows in ascending order; a row that no token names gets 0.
 //!
 //! **Shapes.** ids: (N). dy: (N, C), after dropout's backward. dtable: (V, C).
+//! **Errors.** ShapeError unless they fit. The ids are trusted as in `embedding`.
 inline void embedding_backward(Cpu& device, View<const token_t> ids, View<const float> dy,
                                float scale, View<float> dtable, Write write) {
   detail::expect_shape("embedding_backward", "dy", dy.shape, {ids.size(), dtable.columns()});
@@ -92,8 +101,10 @@ inline void embedding_backward(Cpu& device, View<const token_t> ids, View<const 
 //! dpositions[position of row n] += dy[n]; a position that no row has gets 0.
 //!
 //! **Shapes.** dy: (N, C). dpositions: (T, C).
+//! **Errors.** ShapeError unless they fit, and if a sequence is longer than T.
 inline void position_backward(Cpu& device, const SequenceLayout<Cpu>& layout,
                               View<const float> dy, View<float> dpositions, Write write) {
+  detail::check_positions("position_backward", layout, dpositions.rows());
   Tensor<token_t> positions(device, {layout.rows()});
   for (index_t n = 0; n < layout.rows(); ++n) {
     positions.data()[n] = static_cast<token_t>(layout.keys.data()[n].position);

@@ -130,6 +130,7 @@ void layer_norm(D& device, View<const float> x, View<const float> gain, View<con
   detail::check_columns("layer_norm", x.shape);
   detail::expect_shape("layer_norm", "y", y.shape, x.shape);
   detail::expect_shape("layer_norm", "gain", gain.shape, {x.columns()});
+  detail::expect_shape("layer_norm", "bias", bias.shape, {x.columns()});
   detail::expect_shape("layer_norm", "moments", moments.shape, {x.rows()});
   device.for_rows(x.rows(), 4 * x.columns(),
                   detail::LayerNormRow{gain.data, bias.data, x.data, y.data, moments.data,
@@ -138,11 +139,14 @@ void layer_norm(D& device, View<const float> x, View<const float> gain, View<con
 
 //! sum = x + dropout(branch + branch_bias): the residual connection around a branch.
 //!
-//! **Shapes.** x, branch, sum: (N, C); sum may be x or branch. branch_bias: (C), or empty.
+//! **Shapes.** x, branch, sum: (N, C); sum may be x or branch. branch_bias: (C), or empty. keys: (N).
+//! **Errors.** ShapeError unless they fit.
 template <class D>
 void residual(D& device, const DropoutMask& mask, View<const RowKey> keys, View<const float> x,
               View<const float> branch, View<const float> branch_bias, View<float> sum) {
+  detail::expect_shape("residual", "keys", keys.shape, {x.rows()});
   detail::expect_shape("residual", "branch", branch.shape, x.shape);
+  detail::expect_shape_if_given("residual", "branch_bias", branch_bias, {x.columns()});
   detail::expect_shape("residual", "sum", sum.shape, x.shape);
   device.for_rows(x.rows(), x.columns(),
                   detail::ResidualRow{mask, keys.data, x.data, branch.data, branch_bias.data,
@@ -152,6 +156,7 @@ void residual(D& device, const DropoutMask& mask, View<const RowKey> keys, View<
 //! sum = x + dropout(branch + branch_bias) and y = layer_norm(sum), in one pass over memory.
 //!
 //! **Shapes.** As `residual` and `layer_norm`.
+//! **Errors.** ShapeError unless they fit and C > 0.
 //! **Cost.** 0.5 ns an element where the two passes take 0.9.
 template <class D>
 void residual_layer_norm(D& device, const DropoutMask& mask, View<const RowKey> keys,
@@ -159,10 +164,14 @@ void residual_layer_norm(D& device, const DropoutMask& mask, View<const RowKey> 
                          View<const float> branch_bias, View<float> sum, View<const float> gain,
                          View<const float> bias, View<float> y, View<RowMoments> moments) {
   detail::check_columns("residual_layer_norm", x.shape);
+  detail::expect_shape("residual_layer_norm", "keys", keys.shape, {x.rows()});
   detail::expect_shape("residual_layer_norm", "branch", branch.shape, x.shape);
+  detail::expect_shape_if_given("residual_layer_norm", "branch_bias", branch_bias, {x.columns()});
   detail::expect_shape("residual_layer_norm", "sum", sum.shape, x.shape);
   detail::expect_shape("residual_layer_norm", "y", y.shape, x.shape);
   detail::expect_shape("residual_layer_norm", "gain", gain.shape, {x.columns()});
+  detail::expect_shape("residual_layer_norm", "bias", bias.shape, {x.columns()});
+  detail::expect_shape("residual_layer_norm", "moments", moments.shape, {x.rows()});
   device.for_rows(
       x.rows(), 4 * x.columns(),
       detail::ResidualLayerNormRow{
@@ -173,12 +182,16 @@ void residual_layer_norm(D& device, const DropoutMask& mask, View<const RowKey> 
 //! The gradient of `layer_norm` for its input: dx = d(layer_norm)/dx dy + dx_residual.
 //!
 //! **Shapes.** x, dy, dx: (N, C); dx may be dy. dx_residual: (N, C), the gradient that reaches x
-//! past the normalisation, or empty.
+//! past the normalisation, or empty. gain: (C). moments: (N).
+//! **Errors.** ShapeError unless they fit.
 template <class D>
 void layer_norm_backward(D& device, View<const float> x, View<const float> gain,
                          View<const RowMoments> moments, View<const float> dy,
                          View<const float> dx_residual, View<float> dx) {
+  detail::expect_shape("layer_norm_backward", "gain", gain.shape, {x.columns()});
+  detail::expect_shape("layer_norm_backward", "moments", moments.shape, {x.rows()});
   detail::expect_shape("layer_norm_backward", "dy", dy.shape, x.shape);
+  detail::expect_shape_if_given("layer_norm_backward", "dx_residual", dx_residual, x.shape);
   detail::expect_shape("layer_norm_backward", "dx", dx.shape, x.shape);
   device.for_rows(x.rows(), 4 * x.columns(),
                   detail::LayerNormBackwardRow{gain.data, x.data, moments.data, dy.data,
@@ -188,10 +201,13 @@ void layer_norm_backward(D& device, View<const float> x, View<const float> gain,
 //! The gradients of `layer_norm` for its gain: dgain[c] = sum over n of dy[n, c] xhat[n, c]. That
 //! for its bias is `column_sums` of dy.
 //!
-//! **Shapes.** x, dy: (N, C). dgain: (C).
+//! **Shapes.** x, dy: (N, C). moments: (N). dgain: (C). **Errors.** ShapeError unless they fit.
 template <class D>
 void layer_norm_gain_backward(D& device, View<const float> x, View<const RowMoments> moments,
                               View<const float> dy, View<float> dgain, Write write) {
+  detail::expect_shape("layer_norm_gain_backward", "moments", moments.shape, {x.rows()});
+  detail::expect_shape("layer_norm_gain_backward", "dy", dy.shape, x.shape);
+  detail::expect_shape("layer_norm_gain_backward", "dgain", dgain.shape, {x.columns()});
   const index_t C = x.columns();
   const float* in = x.data;
   const float* gradient = dy.data;

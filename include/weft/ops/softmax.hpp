@@ -59,7 +59,7 @@ struct SoftmaxBackwardRow {
 
 //! y[n, c] = exp(x[n, c]) / sum over k of exp(x[n, k]).
 //!
-//! **Shapes.** x, y: (N, C); they may be the same.
+//! **Shapes.** x, y: (N, C); they may be the same. **Errors.** ShapeError unless they are equal.
 template <class D>
 void softmax(D& device, View<const float> x, View<float> y) {
   detail::expect_shape("softmax", "y", y.shape, x.shape);
@@ -77,9 +77,10 @@ void log_softmax(D& device, View<const float> x, View<float> y) {
 
 //! dx[n, c] = y[n, c] (dy[n, c] - sum over k of y[n, k] dy[n, k]), from softmax's output y.
 //!
-//! **Shapes.** y, dy, dx: (N, C); dx may be dy.
+//! **Shapes.** y, dy, dx: (N, C); dx may be dy. **Errors.** ShapeError unless they are equal.
 template <class D>
 void softmax_backward(D& device, View<const float> y, View<const float> dy, View<float> dx) {
+  detail::expect_shape("softmax_backward", "dy", dy.shape, y.shape);
   detail::expect_shape("softmax_backward", "dx", dx.shape, y.shape);
   device.for_rows(y.rows(), 2 * y.columns(),
                   detail::SoftmaxBackwardRow{y.data, dy.data, dx.data, y.columns()});
