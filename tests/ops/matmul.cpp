@@ -1,0 +1,170 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+// Compiled twice: with oneDNN where it is found, and with -DWEFT_ONEDNN=0 for the portable products.
+#include <weft/ops/matmul.hpp>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <string>
+
+#include <weft/testing/difference.hpp>
+#include <weft/testing/matrix.hpp>
+#include <weft/testing/random.hpp>
+#include <weft/testing/teams.hpp>
+
+#include "../message_of.hpp"
+
+using namespace weft;
+using namespace weft::testing;
+using ops::Write;
+
+namespace {
+
+enum class Kind { nt, nn, tn };
+
+constexpr Kind kinds[] = {Kind::nt, Kind::nn, Kind::tn};
+
+//! The factors of a product (M, K) (K, N) as they lie in memory.
+struct Factors {
+  Kind kind;
+  Tensor<float> a;
+  Tensor<float> b;
+
+  Factors(Cpu& device, Kind which, index_t M, index_t N, index_t K)
+      : kind(which),
+        a(random_tensor(device, which == Kind::tn ? Shape{K, M} : Shape{M, K}, 1)),
+        b(random_tensor(device, which == Kind::nt ? Shape{N, K} : Shape{K, N}, 2)) {}
+
+  void multiply(Cpu& device, const Tensor<float>& c, Write write) const {
+    if (kind == Kind::nt) ops::matmul_nt(device, a, b, c, write);
+    if (kind == Kind::nn) ops::matmul_nn(device, a, b, c, write);
+    if (kind == Kind::tn) ops::matmul_tn(device, a, b, c, write);
+  }
+
+  [[nodiscard]] Matrix left() const { return kind == Kind::tn ? transposed(matrix(a)) : matrix(a); }
+  [[nodiscard]] Matrix right() const { return kind == Kind::nt ? transposed(matrix(b)) : matrix(b); }
+};
+
+//! What is wrong with c = a b or c += a b; each element is a sum of K products and perhaps of an
+//! old value, so it is off by (K + 1) roundings of the sum of their magnitudes at most.
+std::string product_difference(Kind kind, index_t M, index_t N, index_t K, Write write) {
+  Cpu device;
+  const Factors factors(device, kind, M, N, K);
+  const bool add = write == Write::accumulate;
+  const auto c = add ? random_tensor(device, {M, N}, 3) : nan_tensor(device, {M, N});
+  const Matrix old = add ? matrix(c) : Matrix(M, N);
+  factors.multiply(device, c, write);
+  Matrix should = product(factors.left(), factors.right());
+  Matrix bounds = product(magnitudes(factors.left()), magnitudes(factors.right()));
+  for (std::size_t i = 0; i < should.elements.size(); ++i) {
+    should.elements[i] += old.elements[i];
+    bounds.elements[i] += std::abs(old.elements[i]);
+    bounds.elements[i] *= static_cast<double>(K + 1) * unit_roundoff;
+  }
+  return difference(c, should, bounds);
+}
+
+}  // namespace
+
+TEST_CASE("products agree with a naive loop in double") {
+  for (const Kind kind : kinds) {
+    for (const index_t M : {0, 1, 15, 17, 64, 130}) {
+      for (const index_t N : {0, 1, 16, 65, 100}) {
+        for (const index_t K : {0, 1, 16, 33, 70}) {
+          CAPTURE(static_cast<int>(kind), M, N, K);
+          CHECK(product_difference(kind, M, N, K, Write::replace) == "");
+          CHECK(product_difference(kind, M, N, K, Write::accumulate) == "");
+        }
+      }
+    }
+    CHECK(product_difference(kind, 19, 512, 2048, Write::replace) == "");
+    CHECK(product_difference(kind, 512, 70, 300, Write::accumulate) == "");
+  }
+}
+
+TEST_CASE("the three products of a linear layer are adjoint to each other") {
+  // <x w', dy> = <x, dy w> = <dy' x, w>. The three sums have the same M N K terms; each product
+  // rounds its K, N or M of them, so they differ by (M + N + K) roundings of all at most.
+  Cpu device;
+  constexpr index_t M = 37, N = 65, K = 100;
+  const auto x = random_tensor(device, {M, K}, 1), w = random_tensor(device, {N, K}, 2),
+             dy = random_tensor(device, {M, N}, 3);
+  const auto y = nan_tensor(device, {M, N}), dx = nan_tensor(device, {M, K}),
+             dw = nan_tensor(device, {N, K});
+  ops::matmul_nt(device, x, w, y);
+  ops::matmul_nn(device, dy, w, dx);
+  ops::matmul_tn(device, dy, x, dw);
+  const double forward = inner(matrix(y), matrix(dy));
+  const double bound =
+      static_cast<double>(M + N + K) * unit_roundoff *
+      inner(product(magnitudes(matrix(x)), transposed(magnitudes(matrix(w)))),
+            magnitudes(matrix(dy)));
+  CHECK(std::abs(inner(matrix(x), matrix(dx)) - forward) < bound);
+  CHECK(std::abs(inner(matrix(w), matrix(dw)) - forward) < bound);
+}
+
+TEST_CASE("a product has the same bits on any team") {
+  // oneDNN: below a part of 16 rows or columns, and for K > 768 in matrices whose widths are not
+  // multiples of 256, it would take another kernel for another part.
+  struct Sizes {
+    index_t M, N, K;
+  };
+  for (const Kind kind : kinds) {
+    for (const auto [M, N, K] : {Sizes{65, 65, 513}, Sizes{129, 96, 200}, Sizes{70, 200, 300},
+                                 Sizes{1, 300, 700}, Sizes{300, 1, 700}, Sizes{400, 130, 257},
+                                 Sizes{200, 512, 512}, Sizes{300, 256, 1024}}) {
+      for (const Write write : {Write::replace, Write::accumulate}) {
+        CAPTURE(static_cast<int>(kind), M, N, K, write == Write::accumulate);
+        CHECK(team_difference([&](Cpu& device) {
+                const Factors factors(device, kind, M, N, K);
+                const auto c = random_tensor(device, {M, N}, 3);
+                factors.multiply(device, c, write);
+                return std::vector{c};
+              }) == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("a row of a product does not depend on how many others there are") {
+  // oneDNN takes other kernels for fewer rows than 16.
+  constexpr index_t fewest = WEFT_ONEDNN ? 16 : 1;
+  Cpu device;
+  for (const Kind kind : {Kind::nt, Kind::nn}) {
+    const Factors factors(device, kind, 150, 70, 300);
+    const auto whole = nan_tensor(device, {150, 70});
+    factors.multiply(device, whole, Write::replace);
+    for (const index_t M : {fewest, fewest + 1, index_t{33}, index_t{64}, index_t{149}}) {
+      for (const index_t first : {index_t{0}, 150 - M}) {
+        Factors some = factors;
+        some.a = factors.a.slice(first, first + M);
+        const auto part = nan_tensor(device, {M, 70});
+        some.multiply(device, part, Write::replace);
+        CAPTURE(M, first);
+        CHECK(bit_difference(part, whole.slice(first, first + M)) == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("rows may lie in several dimensions") {
+  Cpu device;
+  const auto a = random_tensor(device, {2, 3, 5}, 1), b = random_tensor(device, {4, 5}, 2);
+  const auto c = nan_tensor(device, {2, 3, 4}), flat = nan_tensor(device, {6, 4});
+  ops::matmul_nt(device, a, b, c);
+  ops::matmul_nt(device, a.reshaped({6, 5}), b, flat);
+  CHECK(bit_difference(c.reshaped({6, 4}), flat) == "");
+}
+
+TEST_CASE("matrices that do not fit are refused with their shapes") {
+  Cpu device;
+  const auto a = nan_tensor(device, {3, 5}), b = nan_tensor(device, {4, 5}),
+             c = nan_tensor(device, {3, 4});
+  ops::matmul_nt(device, random_tensor(device, {3, 5}, 1), random_tensor(device, {4, 5}, 1), c);
+  CHECK(message_of<ShapeError>([&] { ops::matmul_nt(device, a, b, nan_tensor(device, {4, 3})); }) ==
+        "matmul_nt: (3, 5) and (4, 5) do not give (4, 3)");
+  CHECK(message_of<ShapeError>([&] { ops::matmul_nn(device, a, b, c); }) ==
+        "matmul_nn: (3, 5) and (4, 5) do not give (3, 4)");
+  CHECK(message_of<ShapeError>([&] { ops::matmul_tn(device, a, b, nan_tensor(device, {5, 5})); }) ==
+        "matmul_tn: (3, 5) and (4, 5) do not give (5, 5)");
+}
