@@ -6,7 +6,7 @@
 using namespace weft;
 
 double mean_of_means() {
-  const auto first = mean(Sum<Loss>(6), Count<Tokens>(3));
-  const auto second = mean(Sum<Loss>(6), Count<Tokens>(1));
+  const auto first = mean(Sum<of::Loss>(6), Count<of::Tokens>(3));
+  const auto second = mean(Sum<of::Loss>(6), Count<of::Tokens>(1));
   return (first + second).value() / 2;
 }

@@ -5,10 +5,10 @@
 //! Micro-batches and ranks hold different numbers of tokens, so a mean of their means is not the
 //! mean over all of them. Here sums and counts are added first, and divided once, at the end:
 //!
-//!     Sum<Loss> loss;
-//!     Count<Tokens> tokens;
+//!     Sum<of::Loss> loss;
+//!     Count<of::Tokens> tokens;
 //!     for (const auto& part : parts) loss += part.loss, tokens += part.tokens;
-//!     const Mean<Loss, Tokens> per_token = mean(loss, tokens);
+//!     const Mean<of::Loss, of::Tokens> per_token = mean(loss, tokens);
 #pragma once
 
 #include <weft/core/error.hpp>
@@ -19,14 +19,19 @@
 
 namespace weft {
 
-//! What a `Sum` sums: a training criterion, in nats when it is a negative log-likelihood.
+//! What sums and counts are of; a namespace of its own, since models have a `Loss` too.
+namespace of {
+
+//! A training criterion, in nats when it is a negative log-likelihood.
 struct Loss {};
 
-//! What a `Count` counts: target tokens that are no padding.
+//! Target tokens that are no padding.
 struct Tokens {};
 
-//! What a `Count` counts: pairs of a source and a target.
+//! Pairs of a source and a target.
 struct Sentences {};
+
+}  // namespace of
 
 //! A sum of `What`, which only adds to sums of the same.
 template <class What>

@@ -16,7 +16,7 @@ namespace weft::metrics {
 //! **Units.** `loss` is the sum of -ln p over the tokens (nats), without label smoothing.
 //! Means above 709.78 overflow to infinity; a loss that is NaN gives NaN.
 //! **Errors.** DataError unless there are tokens.
-[[nodiscard]] inline double perplexity(Sum<Loss> loss, Count<Tokens> tokens) {
+[[nodiscard]] inline double perplexity(Sum<of::Loss> loss, Count<of::Tokens> tokens) {
   return std::exp(mean(loss, tokens).value());
 }
 

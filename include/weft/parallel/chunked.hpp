@@ -135,7 +135,7 @@ struct Chunked {
     if (criterion.ignored != ops::ignore_nothing) {
       for (const token_t label : to_host(labels)) count -= label == criterion.ignored ? 1 : 0;
     }
-    return {Sum<Loss>(sum), Count<Tokens>(count)};
+    return {Sum<of::Loss>(sum), Count<of::Tokens>(count)};
   }
 };
 

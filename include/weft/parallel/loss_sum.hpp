@@ -9,8 +9,8 @@ namespace weft::parallel {
 
 //! The loss of some labels, to be added to that of others before anything is divided.
 struct LossSum {
-  Sum<Loss> loss;
-  Count<Tokens> tokens;
+  Sum<of::Loss> loss;
+  Count<of::Tokens> tokens;
 
   LossSum& operator+=(const LossSum& other) {
     loss += other.loss;

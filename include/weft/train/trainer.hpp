@@ -107,8 +107,8 @@ class Trainer {
     const std::string path = folder_.state();
     const auto metadata = load_state(*strategy_, path);
     position_ = {number_in(metadata, path, "epoch"), number_in(metadata, path, "batch")};
-    epoch_loss_ = {Sum<Loss>(real_in(metadata, path, "epoch_loss")),
-                   Count<Tokens>(number_in(metadata, path, "epoch_tokens"))};
+    epoch_loss_ = {Sum<of::Loss>(real_in(metadata, path, "epoch_loss")),
+                   Count<of::Tokens>(number_in(metadata, path, "epoch_tokens"))};
     EarlyStoppingState state;
     state.evaluations_without_improvement =
         static_cast<int>(number_in(metadata, path, "epochs_without_improvement"));
