@@ -50,7 +50,7 @@ void check(const std::string& name, index_t longest, index_t chunk) {
   auto [sum, saved] = objective.forward(ctx, batch);
   const double loss = fixture.read<double>(name + "/loss").at(0);
   CHECK(sum.loss.value() == Approx(loss).epsilon(parity));
-  CHECK(sum.tokens == Count<Tokens>(std::ssize(labels)));
+  CHECK(sum.tokens == Count<of::Tokens>(std::ssize(labels)));
   objective.backward(ctx, std::move(saved));
   parity_of.check_gradients();
 }

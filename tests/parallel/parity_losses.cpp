@@ -38,7 +38,7 @@ void check(const std::string& name, const nn::LabelSmoothing& criterion, index_t
   }
 
   auto& gradients = parity_of.begin();
-  Count<Tokens> tokens;
+  Count<of::Tokens> tokens;
   for (const std::string batch : {"first", "last"}) {
     INFO(batch);
     const auto layout = fixture.layout(device, batch + "/lengths");
@@ -54,7 +54,7 @@ void check(const std::string& name, const nn::LabelSmoothing& criterion, index_t
     CHECK(relative_error(dx.values, fixture.read(expected + "/dx")) < parity);
     tokens += sum.tokens;
   }
-  CHECK(tokens == Count<Tokens>(counted));
+  CHECK(tokens == Count<of::Tokens>(counted));
   parity_of.check_gradients();
 }
 
