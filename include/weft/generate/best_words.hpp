@@ -22,11 +22,21 @@ struct ScoredWord {
 
 namespace detail {
 
-[[gnu::flatten]] inline float log_sum_exp(const float* row, index_t V) {
+//! What turns a row's logits into logarithms of probabilities, without rounding to the size of the
+//! logits.
+struct LogSoftmax {
+  float largest;
+  float log_sum;  // of exp(logit - largest)
+
+  [[nodiscard]] float operator()(float logit) const { return (logit - largest) - log_sum; }
+};
+
+[[gnu::flatten]] inline LogSoftmax log_softmax(const float* row, index_t V) {
   constexpr CpuLanes lanes;
   const float largest = lanes.max(V, [&](auto c) { return simd::load(row, c); });
-  return largest +
-         std::log(lanes.sum(V, [&](auto c) { return simd::exp(simd::load(row, c) - largest); }));
+  return {largest, std::log(lanes.sum(V, [&](auto c) {
+            return simd::exp(simd::load(row, c) - largest);
+          }))};
 }
 
 //! Keeps the `count` largest of the row, in descending order; of equals the one with the lower
@@ -34,7 +44,7 @@ namespace detail {
 [[gnu::flatten]] inline void best_of_row(const float* row, index_t V, index_t count,
                                          ScoredWord* best) {
   constexpr CpuLanes lanes;
-  const float shift = log_sum_exp(row, V);
+  const LogSoftmax normalized = log_softmax(row, V);
   for (index_t i = 0; i < count; ++i) best[i] = {-1, -std::numeric_limits<float>::infinity()};
   float bound = -std::numeric_limits<float>::infinity();
   for (index_t first = 0; first < V; first += 256) {
@@ -49,7 +59,9 @@ namespace detail {
       bound = best[count - 1].log_probability;
     }
   }
-  for (index_t i = 0; i < count; ++i) best[i].log_probability -= shift;
+  for (index_t i = 0; i < count; ++i) {
+    best[i].log_probability = normalized(best[i].log_probability);
+  }
 }
 
 }  // namespace detail
@@ -75,8 +87,9 @@ inline std::vector<float> log_probabilities(Cpu& device, View<const float> logit
   std::vector<float> result(static_cast<std::size_t>(logits.rows()));
   device.for_parts(logits.rows(), 1, [&](index_t begin, index_t end) {
     for (index_t n = begin; n < end; ++n) {
+      const float* row = logits.row(n);
       result[static_cast<std::size_t>(n)] =
-          logits.row(n)[word] - detail::log_sum_exp(logits.row(n), logits.columns());
+          detail::log_softmax(row, logits.columns())(row[word]);
     }
   });
   return result;
