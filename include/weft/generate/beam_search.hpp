@@ -23,9 +23,9 @@ namespace weft::generate {
 //! How to search. The names and defaults are fairseq's.
 struct SearchSettings {
   index_t beam = 5;
-  double length_penalty = 1.0;     //!< a score is a sum of logarithms / length^length_penalty
-  double max_length_a = 0.0;       //!< a translation has at most a * source length + b tokens,
-  index_t max_length_b = 200;      //!< its end included
+  double length_penalty = 1.0;  //!< a score is a sum of logarithms / length^length_penalty
+  double max_length_a = 0.0;    //!< a translation has at most a * source length + b words; of the
+  index_t max_length_b = 200;   //!< two ends the source's counts, the translation's does not
   token_t bos = 2;
   token_t eos = 3;
   std::vector<token_t> forbidden{0};  //!< words that are never generated: padding
@@ -35,6 +35,8 @@ struct SearchSettings {
 struct Hypothesis {
   std::vector<token_t> tokens;  //!< without the marks of beginning and end
   double score = 0.0;           //!< normalised by length, the end included
+
+  friend bool operator==(const Hypothesis&, const Hypothesis&) = default;
 };
 
 namespace detail {
@@ -49,8 +51,15 @@ struct SourceSearch {
 
   std::vector<Partial> active;
   std::vector<Hypothesis> finished;
-  index_t longest = 0;
+  index_t most_words = 0;
 };
+
+//! A translation that ends, whose logarithms, that of the end included, add up to `sum`.
+inline Hypothesis ended(const SourceSearch::Partial& partial, double sum,
+                        const SearchSettings& settings) {
+  const auto length = static_cast<double>(partial.tokens.size() + 1);
+  return {partial.tokens, sum / std::pow(length, settings.length_penalty)};
+}
 
 //! A continuation of a partial translation.
 struct Candidate {
@@ -71,6 +80,7 @@ inline std::vector<Candidate> best_candidates(const SourceSearch& search,
     for (const ScoredWord& scored : words.subspan(row, static_cast<std::size_t>(each))) {
       const bool possible =
           scored.word >= 0 &&
+          scored.log_probability > -std::numeric_limits<float>::infinity() &&  // not NaN either
           std::ranges::find(settings.forbidden, scored.word) == settings.forbidden.end() &&
           !(length == 0 && scored.word == settings.eos);  // no empty translation
       if (!possible) continue;
@@ -96,9 +106,7 @@ inline void advance(SourceSearch& search, const std::vector<Candidate>& candidat
     if (candidate.word == settings.eos) {
       // Only those among the best `beam` may end, as in fairseq.
       if (rank < beam && search.finished.size() < beam) {
-        const double length = static_cast<double>(parent.tokens.size() + 1);
-        search.finished.push_back(
-            {parent.tokens, candidate.score / std::pow(length, settings.length_penalty)});
+        search.finished.push_back(ended(parent, candidate.score, settings));
       }
     } else if (next.size() < beam) {
       next.push_back({parent.tokens, candidate.score, parent.row});
@@ -109,17 +117,20 @@ inline void advance(SourceSearch& search, const std::vector<Candidate>& candidat
                                                  : std::move(next);
 }
 
-//! Ends every active translation here: the longest that is allowed.
+//! Ends the active translations here, where the greatest length is reached: the best of them, as
+//! many as are missing.
 inline void end_all(SourceSearch& search, std::span<const float> end_scores,
                     const SearchSettings& settings) {
+  std::vector<Hypothesis> last;
   for (const auto& partial : search.active) {
+    const double sum =
+        partial.score + static_cast<double>(end_scores[static_cast<std::size_t>(partial.row)]);
+    if (!std::isnan(sum)) last.push_back(ended(partial, sum, settings));
+  }
+  std::ranges::stable_sort(last, std::greater{}, &Hypothesis::score);
+  for (auto& hypothesis : last) {
     if (search.finished.size() == static_cast<std::size_t>(settings.beam)) break;
-    const double score =
-        partial.score +
-        static_cast<double>(end_scores[static_cast<std::size_t>(partial.row)]);
-    const double length = static_cast<double>(partial.tokens.size() + 1);
-    search.finished.push_back(
-        {partial.tokens, score / std::pow(length, settings.length_penalty)});
+    search.finished.push_back(std::move(hypothesis));
   }
   search.active.clear();
 }
@@ -130,26 +141,43 @@ inline void end_all(SourceSearch& search, std::span<const float> end_scores,
 //!
 //! A step takes the 2 * beam best continuations of a source's partial translations; of the best
 //! `beam` those that end are finished; the search of a source ends with `beam` finished ones or at
-//! the greatest length. Nothing depends on which other sources are searched beside it.
+//! the greatest length. Nothing but rounding depends on which other sources are searched beside it
+//! (products of fewer than 16 rows round otherwise); the same sources give the same bits.
+//!
+//! A word whose probability is 0 or not a number is never chosen, so a model whose logits are not
+//! numbers finds no translations.
 //!
 //! **Shapes.** source: B sequences. Returns B lists.
-//! **Errors.** ArgumentError unless beam > 0 and the greatest length > 0.
-//! **Source.** fairseq's SequenceGenerator.
+//! **Errors.** ArgumentError unless beam > 0, max_length_a >= 0 and max_length_b > 0, the model has
+//! two positions, and its vocabulary the marks of beginning and end.
+//! **Source.** fairseq's SequenceGenerator; there the length of a source is that of the longest one
+//! in its batch, and a beam has at most as many translations as there are words but one.
 template <class Model, class Generator, class D>
 [[nodiscard]] std::vector<std::vector<Hypothesis>> beam_search(
     nn::Context<D>& ctx, const Model& model, const Generator& generator,
     const TokenSequences<D>& source, const SearchSettings& settings = {}) {
-  if (settings.beam < 1 || settings.max_length_b < 1) {
-    throw ArgumentError(text("beam_search: a beam of ", settings.beam, " and a length of ",
-                             settings.max_length_b));
+  if (settings.beam < 1 || !(settings.max_length_a >= 0.0) || settings.max_length_b < 1) {
+    throw ArgumentError(text("beam_search: a beam of ", settings.beam, " and at most ",
+                             settings.max_length_a, " * length + ", settings.max_length_b,
+                             " words"));
+  }
+  const auto in_vocabulary = [&](token_t word) {
+    return word >= 0 && word < generator.vocabulary();
+  };
+  if (model.longest() < 2 || !in_vocabulary(settings.bos) || !in_vocabulary(settings.eos)) {
+    throw ArgumentError(text("beam_search: bos ", settings.bos, " and eos ", settings.eos,
+                             " for a model of ", generator.vocabulary(), " words and ",
+                             model.longest(), " positions"));
   }
   const SequenceLayout<D>& layout = *source.layout;
+  const index_t positions = model.longest() - 1;  // the first one is that of the beginning
   std::vector<detail::SourceSearch> searches(static_cast<std::size_t>(layout.sequences()));
   for (std::size_t b = 0; b < searches.size(); ++b) {
-    const auto limit = static_cast<index_t>(
-        settings.max_length_a * static_cast<double>(layout.length(static_cast<index_t>(b))));
-    const index_t positions = model.longest();
-    searches[b].longest = std::min(limit + settings.max_length_b, positions);
+    const auto source_length = static_cast<double>(layout.length(static_cast<index_t>(b)));
+    const double most =
+        settings.max_length_a * source_length + static_cast<double>(settings.max_length_b);
+    searches[b].most_words =
+        most < static_cast<double>(positions) ? static_cast<index_t>(most) : positions;
     searches[b].active.push_back({{}, 0.0, 0});
   }
 
@@ -180,7 +208,7 @@ template <class Model, class Generator, class D>
     std::vector<float> end_scores;
     for (auto& search : searches) {
       if (search.active.empty()) continue;
-      if (length + 1 >= search.longest) {
+      if (length >= search.most_words) {
         if (end_scores.empty()) {
           end_scores = log_probabilities(ctx.device(), View<const float>(logits), settings.eos);
         }
