@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <weft/core/chunks.hpp>
+#include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
 #include <weft/data/token_rows.hpp>
 #include <weft/generate/beam_search.hpp>
@@ -22,15 +23,18 @@ namespace weft::train {
 //! The best translation of each source, in the order of the sources.
 //!
 //! Sources of like length are searched together, `batch` at a time, each batch on whichever device
-//! is free; what a source becomes does not depend on its company.
+//! is free: the number of devices changes no bit of the results, and `batch` only their rounding.
 //!
 //! **Shapes.** source: rows of words without the mark of the end, which `source_eos` is.
+//! **Errors.** ArgumentError unless batch > 0; DeviceError for what `beam_search` throws on a
+//! device, as for a source that is longer than the model's positions.
 template <class Strategy>
 [[nodiscard]] std::vector<generate::Hypothesis> translate(Strategy& strategy,
                                                           const data::TokenRows& source,
                                                           token_t source_eos,
                                                           const generate::SearchSettings& settings,
                                                           index_t batch = 64) {
+  if (batch < 1) throw ArgumentError(text("translate: batches of ", batch, " sentences"));
   std::vector<index_t> order(static_cast<std::size_t>(source.size()));
   std::iota(order.begin(), order.end(), index_t{0});
   std::ranges::stable_sort(order, std::greater{},
