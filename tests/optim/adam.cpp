@@ -6,9 +6,64 @@
 
 #include <catch2/catch.hpp>
 
+#include <cmath>
 #include <vector>
 
+#include "../message_of.hpp"
+#include "random_gradients.hpp"
+
 using namespace weft;
+using namespace weft::testing;
+using optim::AdamSettings;
+
+namespace {
+
+//! Updates of 50 values by weft and by the formulas of the paper in double, the rate rising.
+template <class Adam>
+void check_against_paper(const AdamSettings& s, bool decoupled) {
+  constexpr index_t n = 50, updates = 60;
+  constexpr double scale = 0.25, u = 0x1p-24;
+  Cpu device;
+  const Adam adam(s);
+  auto values = random_gradients(n, 0);
+  std::vector<float> first(n), second(n);
+  std::vector<double> w(values.begin(), values.end()), m(n), v(n);
+  double bound = 0.0;
+  for (index_t t = 1; t <= updates; ++t) {
+    const double rate = 0.01 + 1e-4 * static_cast<double>(t);
+    const auto gradients = random_gradients(n, t);
+    Adam::update(device, adam.step(t, rate, scale), {n, 0, 1}, gradients.data(), values.data(),
+                 {first.data(), second.data()});
+    // A step is about one rate, and takes some 30 roundings of that and 2 of the value.
+    bound += 30 * u * rate + 2 * u * 2.0;
+    const auto power = static_cast<double>(t);
+    for (std::size_t i = 0; i < w.size(); ++i) {
+      double g = scale * static_cast<double>(gradients[i]);
+      if (!decoupled) g += s.weight_decay * w[i];
+      m[i] = s.beta1 * m[i] + (1.0 - s.beta1) * g;
+      v[i] = s.beta2 * v[i] + (1.0 - s.beta2) * g * g;
+      const double m_hat = m[i] / (1.0 - std::pow(s.beta1, power));
+      const double v_hat = v[i] / (1.0 - std::pow(s.beta2, power));
+      if (decoupled) w[i] -= rate * s.weight_decay * w[i];
+      w[i] -= rate * m_hat / (std::sqrt(v_hat) + s.epsilon);
+      CAPTURE(t, i);
+      REQUIRE(static_cast<double>(values[i]) == Approx(w[i]).margin(bound).epsilon(0));
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("Adam's updates are those of the paper, biases corrected at every step") {
+  check_against_paper<optim::Adam>({}, false);
+  check_against_paper<optim::Adam>({.beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9}, false);
+  check_against_paper<optim::Adam>({.beta1 = 0.0, .beta2 = 0.5, .epsilon = 0.1}, false);
+}
+
+TEST_CASE("Adam's weight decay is part of the gradient, AdamW's passes by the moments") {
+  check_against_paper<optim::Adam>({.weight_decay = 0.1}, false);
+  check_against_paper<optim::AdamW>({.weight_decay = 0.1}, true);
+}
 
 TEST_CASE("the first step of Adam is the learning rate, whatever the gradient's size") {
   Cpu device;
@@ -21,4 +76,17 @@ TEST_CASE("the first step of Adam is the learning rate, whatever the gradient's 
   CHECK(values[0] == Approx(-0.5).epsilon(1e-6));
   CHECK(values[1] == Approx(0.5).epsilon(1e-6));
   CHECK(values[2] == Approx(-0.5).epsilon(1e-6));
+}
+
+TEST_CASE("Adam refuses settings that cannot be, and says which") {
+  const auto refusal = [](const AdamSettings& settings) {
+    return message_of<ArgumentError>([&] { return optim::Adam(settings); });
+  };
+  CHECK(refusal({.beta1 = 1.0}) == "Adam: beta1 1, beta2 0.999, epsilon 1e-08, weight_decay 0");
+  CHECK(refusal({.beta1 = -0.1}) == "Adam: beta1 -0.1, beta2 0.999, epsilon 1e-08, weight_decay 0");
+  CHECK(refusal({.beta2 = 1.5}) == "Adam: beta1 0.9, beta2 1.5, epsilon 1e-08, weight_decay 0");
+  CHECK(refusal({.epsilon = -1.0}) == "Adam: beta1 0.9, beta2 0.999, epsilon -1, weight_decay 0");
+  CHECK(refusal({.weight_decay = std::nan("")}) ==
+        "Adam: beta1 0.9, beta2 0.999, epsilon 1e-08, weight_decay nan");
+  CHECK(refusal({.beta1 = 0.0, .beta2 = 0.0, .epsilon = 0.0}) == "(no error)");
 }

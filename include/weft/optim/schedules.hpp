@@ -46,7 +46,8 @@ struct Noam {
 
 //! Rises linearly from `initial` to `peak` in `warmup` updates, then falls as 1 / sqrt(t).
 //!
-//! **Source.** fairseq's inverse_sqrt, whose warm-up starts at 1e-7.
+//! **Source.** fairseq's inverse_sqrt with the `--warmup-init-lr 1e-07` of its recipes. fairseq makes
+//! update t with the rate of t - 1, so its first one has `initial`.
 struct InverseSquareRoot {
   double peak;
   index_t warmup = 4000;
