@@ -1,49 +1,98 @@
 # SPDX-FileCopyrightText: 2026 The weft authors
 # SPDX-License-Identifier: Apache-2.0
-"""Checks that every header compiles: check.py alone|together INCLUDE COMPILER [ARGUMENTS]
+"""Checks that every header compiles.
+
+    check.py alone PASSED INCLUDE COMPILER [ARGUMENTS]
+    check.py together INCLUDE COMPILER [ARGUMENTS]
 
 alone: each .hpp below INCLUDE/weft is the first thing that a program includes, and includes again.
-together: one program includes them all, which takes a tenth of the time.
+It costs a second a header, so the file PASSED remembers what passed: a header is read again when
+it, a header of ours below it, or the command has changed.
+together: one program includes them all, twice, in a few seconds.
 
-Warnings are errors. Without code generation a header costs what its parsing costs, so as many
-compilers run at a time as there are processors.
+Warnings are errors, and no code is generated. As many compilers run at a time as there are
+processors.
 """
 import concurrent.futures
+import functools
+import hashlib
+import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
-from typing import List
+from typing import Dict, FrozenSet, List
+
+OURS = re.compile(r"^\s*#\s*include\s*<(weft/[^>]+)>", re.M)
 
 
 def complaints(names: List[str], include: pathlib.Path, compiler: List[str]) -> str:
-    """What the compiler says of a program that includes `names`; empty where it is content."""
+    """What the compiler says of a program that includes `names` twice; empty if nothing."""
     command = [*compiler, "-Werror", "-fsyntax-only", "-I", str(include), "-x", "c++", "-"]
-    run = subprocess.run(command, input="".join(f"#include <{name}>\n" for name in names),
+    run = subprocess.run(command, input="".join(f"#include <{name}>\n" for name in names * 2),
                          text=True, errors="replace",
                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     return "" if run.returncode == 0 else run.stdout
 
 
+def fingerprints(names: List[str], include: pathlib.Path, compiler: List[str]) -> Dict[str, str]:
+    """For each header a digest of the command and of every header of ours that it reads."""
+    @functools.lru_cache(maxsize=None)
+    def text(name: str) -> bytes:
+        path = include / name
+        return path.read_bytes() if path.is_file() else b"missing"
+
+    def closure(name: str) -> FrozenSet[str]:
+        reached, waiting = {name}, [name]
+        while waiting:
+            found = OURS.findall(text(waiting.pop()).decode(errors="replace"))
+            waiting += set(found) - reached
+            reached.update(found)
+        return frozenset(reached)
+
+    def digest(name: str) -> str:
+        parts = hashlib.sha256(repr(compiler).encode())
+        for part in sorted(closure(name)):
+            parts.update(part.encode() + hashlib.sha256(text(part)).digest())
+        return parts.hexdigest()
+
+    return {name: digest(name) for name in names}
+
+
+def check_alone(names: List[str], passed: pathlib.Path, include: pathlib.Path,
+                compiler: List[str]) -> int:
+    known = json.loads(passed.read_text()) if passed.is_file() else {}
+    now = fingerprints(names, include, compiler)
+    changed = [name for name in names if known.get(name) != now[name]]
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        said = dict(zip(changed, pool.map(
+            lambda name: complaints([name], include, compiler), changed)))
+    bad = {name: text for name, text in said.items() if text}
+    for name, text in bad.items():
+        print(f"--- <{name}>, alone and twice:\n{text}")
+    passed.write_text(json.dumps({name: now[name] for name in names if name not in bad}))
+    print(f"{len(names)} headers, {len(changed)} read again, {len(bad)} with complaints")
+    return 1 if bad else 0
+
+
 def main(arguments: List[str]) -> int:
-    if len(arguments) < 3 or arguments[0] not in ("alone", "together"):
-        print("usage: check.py alone|together INCLUDE COMPILER [ARGUMENTS]", file=sys.stderr)
+    mode, *rest = arguments or [""]
+    needed = {"alone": 3, "together": 2}
+    if mode not in needed or len(rest) < needed[mode]:
+        print(__doc__, file=sys.stderr)
         return 2
-    include, compiler = pathlib.Path(arguments[1]), arguments[2:]
+    passed = pathlib.Path(rest.pop(0)) if mode == "alone" else None
+    include, compiler = pathlib.Path(rest[0]), rest[1:]
     names = sorted(str(path.relative_to(include)) for path in (include / "weft").rglob("*.hpp"))
     if not names:
         print(f"{include}/weft has no headers")
         return 1
-    programs = [[name, name] for name in names] if arguments[0] == "alone" else [names]
-    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        said = list(pool.map(lambda program: complaints(program, include, compiler), programs))
-    for program, text in zip(programs, said):
-        if text:
-            what = "all headers" if program is names else f"<{program[0]}>, alone and twice"
-            print(f"--- {what}:\n{text}")
-    bad = sum(map(bool, said))
-    print(f"{len(names)} headers; of {len(programs)} programs {bad} do not compile")
-    return 1 if bad else 0
+    if passed:
+        return check_alone(names, passed, include, compiler)
+    said = complaints(names, include, compiler)
+    print(said or f"{len(names)} headers compile together, twice")
+    return 1 if said else 0
 
 
 if __name__ == "__main__":

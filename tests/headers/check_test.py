@@ -12,58 +12,91 @@ from check import main
 
 compiler = sys.argv[1:] or ["c++", "-std=c++20", "-Wall", "-Wextra"]
 
+ONE = "#pragma once\nstruct One {};\n"
+TWO = "#pragma once\n#include <weft/core/one.hpp>\nstruct Two : One {};\n"
+
 
 class Check(unittest.TestCase):
-    def check(self, headers, mode="alone"):
-        """The status and the output of check.py for these headers."""
-        with tempfile.TemporaryDirectory() as folder:
-            root = pathlib.Path(folder)
-            for name, text in headers.items():
-                (root / name).parent.mkdir(parents=True, exist_ok=True)
-                (root / name).write_text(text)
-            with contextlib.redirect_stdout(io.StringIO()) as printed:
-                status = main([mode, str(root), *compiler])
-            return status, printed.getvalue()
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+
+    def write(self, headers):
+        for name, text in headers.items():
+            (self.root / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.root / name).write_text(text)
+
+    def run_check(self, *arguments):
+        with contextlib.redirect_stdout(io.StringIO()) as printed:
+            status = main([*arguments, str(self.root), *compiler])
+        return status, printed.getvalue()
+
+    def alone(self, headers=()):
+        self.write(dict(headers))
+        return self.run_check("alone", str(self.root / "passed.json"))
+
+    def together(self, headers=()):
+        self.write(dict(headers))
+        return self.run_check("together")
 
     def test_sound_headers(self):
-        headers = {
-            "weft/core/one.hpp": "#pragma once\nstruct One {};\n",
-            "weft/core/two.hpp": "#pragma once\n#include <weft/core/one.hpp>\n"
-                                 "struct Two : One {};\n"}
-        self.assertEqual(self.check(headers, "alone"),
-                         (0, "2 headers; of 2 programs 0 do not compile\n"))
-        self.assertEqual(self.check(headers, "together"),
-                         (0, "2 headers; of 1 programs 0 do not compile\n"))
-
-    def test_headers_that_do_not_go_together(self):
-        headers = {"weft/core/one.hpp": "#pragma once\nstruct One {};\n",
-                   "weft/io/one.hpp": "#pragma once\nstruct One { int one; };\n"}
-        self.assertEqual(self.check(headers, "alone")[0], 0)
-        status, printed = self.check(headers, "together")
-        self.assertEqual(status, 1)
-        self.assertIn("weft/io/one.hpp", printed)
+        headers = {"weft/core/one.hpp": ONE, "weft/core/two.hpp": TWO}
+        self.assertEqual(self.alone(headers), (0, "2 headers, 2 read again, 0 with complaints\n"))
+        self.assertEqual(self.together(), (0, "2 headers compile together, twice\n"))
 
     def test_a_header_that_relies_on_its_includer(self):
-        status, printed = self.check({
-            "weft/core/a.hpp": "#pragma once\n#include <string>\n",
-            "weft/core/b.hpp": "#pragma once\ninline std::string b() { return {}; }\n"})
+        headers = {"weft/core/a.hpp": "#pragma once\n#include <string>\n",
+                   "weft/core/b.hpp": "#pragma once\ninline std::string b() { return {}; }\n"}
+        status, printed = self.alone(headers)
         self.assertEqual(status, 1)
         self.assertIn("<weft/core/b.hpp>", printed)
         self.assertNotIn("<weft/core/a.hpp>", printed)
+        self.assertEqual(self.together()[0], 0)
+
+    def test_headers_that_do_not_go_together(self):
+        headers = {"weft/core/one.hpp": ONE,
+                   "weft/io/one.hpp": "#pragma once\nstruct One { int one; };\n"}
+        self.assertEqual(self.alone(headers)[0], 0)
+        status, printed = self.together()
+        self.assertEqual(status, 1)
+        self.assertIn("weft/io/one.hpp", printed)
 
     def test_a_header_that_cannot_be_included_twice(self):
-        status, printed = self.check({"weft/core/one.hpp": "struct One {};\n"})
+        headers = {"weft/core/one.hpp": "struct One {};\n"}
+        status, printed = self.alone(headers)
         self.assertEqual(status, 1)
         self.assertIn("<weft/core/one.hpp>", printed)
+        self.assertEqual(self.together()[0], 1)
 
     def test_a_warning_is_a_complaint(self):
-        status, _ = self.check({
-            "weft/core/one.hpp": "#pragma once\ninline int one(int unused) { return 1; }\n"})
-        self.assertEqual(status, 1)
+        headers = {"weft/core/one.hpp": "#pragma once\ninline int one(int unused) { return 1; }\n"}
+        self.assertEqual(self.alone(headers)[0], 1)
+        self.assertEqual(self.together()[0], 1)
+
+    def test_only_what_changed_is_read_again(self):
+        headers = {"weft/core/one.hpp": ONE, "weft/core/two.hpp": TWO,
+                   "weft/core/apart.hpp": "#pragma once\n"}
+        self.alone(headers)
+        self.assertEqual(self.alone()[1], "3 headers, 0 read again, 0 with complaints\n")
+        # A change reaches the headers that include it, and what fails is not forgotten.
+        broken = {"weft/core/one.hpp": "#pragma once\nunion One {};\n"}
+        for _ in range(2):
+            status, printed = self.alone(broken)
+            self.assertEqual(status, 1)
+            self.assertIn("<weft/core/two.hpp>", printed)
+        self.assertEqual(self.alone({"weft/core/one.hpp": ONE}),
+                         (0, "3 headers, 2 read again, 0 with complaints\n"))
+
+    def test_another_command_reads_all_again(self):
+        self.alone({"weft/core/one.hpp": "#pragma once\n#ifdef WEFT_X\n#error no\n#endif\n"})
+        compiler.append("-DWEFT_X")
+        self.addCleanup(compiler.pop)
+        self.assertEqual(self.alone()[0], 1)
 
     def test_no_header_at_all_is_a_fault(self):
-        self.assertEqual(self.check({}, "alone")[0], 1)
-        self.assertEqual(self.check({}, "together")[0], 1)
+        self.assertEqual(self.alone()[0], 1)
+        self.assertEqual(self.together()[0], 1)
 
 
 if __name__ == "__main__":
