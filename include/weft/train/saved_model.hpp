@@ -3,10 +3,11 @@
 //! @file Models and training states as safetensors files.
 #pragma once
 
+#include <algorithm>
 #include <charconv>
-#include <cstdint>
+#include <concepts>
 #include <cstring>
-#include <limits>
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -64,9 +65,21 @@ inline std::span<float> elements(const Tensor<float>& tensor) {
   return {tensor.data(), static_cast<std::size_t>(tensor.size())};
 }
 
+inline index_t trained_count(const std::vector<nn::NamedParameter>& parameters) {
+  return std::ranges::count_if(parameters, [](const auto& p) { return p.parameter.trained; });
+}
+
+//! **Errors.** FormatError unless the file, which has all that was read, has no more than that.
+inline void expect_tensors(const io::SafetensorsFile& file, const char* owner, index_t count) {
+  const index_t has = std::ssize(file.tensors());
+  if (has != count) {
+    throw FormatError(text(file.path(), ": has ", has, " tensors, ", owner, " has ", count));
+  }
+}
+
 template <class Number>
 [[nodiscard]] Number metadata_number(const io::Metadata& metadata, const std::string& path,
-                                     const std::string& name, std::string_view kind) {
+                                     const std::string& name) {
   const auto found = metadata.find(name);
   if (found != metadata.end()) {
     Number value{};
@@ -74,7 +87,8 @@ template <class Number>
     const auto [stopped, error] = std::from_chars(found->second.data(), end, value);
     if (error == std::errc{} && stopped == end && !found->second.empty()) return value;
   }
-  throw FormatError(text(path, ": its metadata has no ", kind, " \"", name, "\""));
+  throw FormatError(text(path, ": its metadata has no ",
+                         std::integral<Number> ? "whole number" : "number", " \"", name, "\""));
 }
 
 }  // namespace detail
@@ -99,15 +113,10 @@ template <class Strategy>
 io::Metadata load_model(Strategy& strategy, const std::string& path) {
   const io::SafetensorsFile file(path);
   const auto parameters = nn::named_parameters(strategy.objective());
-  std::size_t trained = 0;
-  for (const auto& named : parameters) trained += named.parameter.trained ? 1 : 0;
   const auto values = detail::elements(strategy.state().values());
   std::vector<float> read(values.begin(), values.end());
   detail::read_slices(file, parameters, "", read);
-  if (file.tensors().size() != trained) {
-    throw FormatError(text(path, ": has ", file.tensors().size(), " tensors, the model has ",
-                           trained, " parameters"));
-  }
+  detail::expect_tensors(file, "the model", detail::trained_count(parameters));
   std::memcpy(values.data(), read.data(), values.size_bytes());
   return file.metadata();
 }
@@ -130,41 +139,45 @@ void save_state(const Strategy& strategy, const std::string& path, io::Metadata 
   metadata["seed"] = std::to_string(recipe.seed);
   metadata["lanes"] = std::to_string(recipe.lanes);
   metadata["micro_batches"] = std::to_string(recipe.micro_batches);
+  metadata["clip_norm"] = text(recipe.clip_norm);
   io::write_safetensors(path, tensors, metadata);
 }
 
-//! The whole number that a file's metadata has under a name. **Errors.** FormatError if there is
-//! none.
+//! The whole number, 0 or more, that a file's metadata has under a name. **Errors.** FormatError if
+//! there is none.
 [[nodiscard]] inline index_t number_in(const io::Metadata& metadata, const std::string& path,
                                        const std::string& name) {
-  return detail::metadata_number<index_t>(metadata, path, name, "whole number");
+  const auto number = detail::metadata_number<index_t>(metadata, path, name);
+  if (number < 0) throw FormatError(text(path, ": its metadata has \"", name, "\" ", number));
+  return number;
 }
 
 //! The number that a file's metadata has under a name. **Errors.** FormatError if there is none.
 [[nodiscard]] inline double real_in(const io::Metadata& metadata, const std::string& path,
                                     const std::string& name) {
-  return detail::metadata_number<double>(metadata, path, name, "number");
+  return detail::metadata_number<double>(metadata, path, name);
 }
 
 //! Reads what `save_state` wrote, and returns its metadata. The run goes on with the same bits.
 //!
-//! **Errors.** SystemError, FormatError; FormatError also if the state belongs to another recipe.
-//! Nothing is changed then.
+//! **Errors.** SystemError, FormatError; FormatError also if the state belongs to another recipe or
+//! to an optimizer with other buffers. Nothing is changed then.
 template <class Strategy>
 io::Metadata load_state(Strategy& strategy, const std::string& path) {
   const io::SafetensorsFile file(path);
   const auto& metadata = file.metadata();
   const auto& recipe = strategy.recipe();
-  const auto expect = [&](const std::string& name, index_t is) {
-    const index_t was = number_in(metadata, path, name);
+  const auto expect = [&](const std::string& name, auto is) {
+    const auto was = detail::metadata_number<decltype(is)>(metadata, path, name);
     if (was != is) {
       throw FormatError(text(path, ": was saved by a run with ", name, " ", was, ", this one has ",
                              is, ": the numbers would differ"));
     }
   };
-  expect("seed", static_cast<index_t>(recipe.seed));
+  expect("seed", recipe.seed);
   expect("lanes", recipe.lanes);
   expect("micro_batches", recipe.micro_batches);
+  expect("clip_norm", recipe.clip_norm);
   const index_t updates = number_in(metadata, path, "updates");
   const index_t skipped = number_in(metadata, path, "skipped");
 
@@ -181,6 +194,8 @@ io::Metadata load_state(Strategy& strategy, const std::string& path) {
     buffers.push_back(read(std::string(state.buffer_name(i)) + "/", state.buffer(i)));
   }
   const auto values = read("value/", state.values());
+  const index_t kinds = static_cast<index_t>(state.buffers) + 1;
+  detail::expect_tensors(file, "a state of this run", kinds * detail::trained_count(parameters));
 
   const auto replace = [](const Tensor<float>& to, const std::vector<float>& from) {
     std::memcpy(to.data(), from.data(), from.size() * sizeof(float));
@@ -207,6 +222,11 @@ inline void average_models(std::span<const std::string> paths, const std::string
     sums.resize(first.tensors().size());
     for (std::size_t i = 0; i < sums.size(); ++i) {
       const auto& entry = first.tensors()[i];
+      if (file.tensor(entry.name).shape != entry.shape) {
+        throw FormatError(text(path, ": tensor \"", entry.name, "\" has the shape ",
+                               io::detail::to_text(file.tensor(entry.name).shape), ", that of ",
+                               first.path(), " has ", io::detail::to_text(entry.shape)));
+      }
       index_t size = 1;
       for (const index_t extent : entry.shape) size *= extent;
       std::vector<float> values(static_cast<std::size_t>(size));
