@@ -20,6 +20,7 @@
 #include <weft/data/loader.hpp>
 #include <weft/data/parallel_corpus.hpp>
 #include <weft/data/translation_batch.hpp>
+#include <weft/io/safetensors_file.hpp>
 #include <weft/parallel/loss_sum.hpp>
 #include <weft/parallel/recipe.hpp>
 #include <weft/train/device_batch.hpp>
@@ -102,17 +103,22 @@ class Trainer {
 
   //! Goes on from the state in the run's folder.
   //!
-  //! **Errors.** SystemError, FormatError: as `load_state`.
+  //! **Errors.** SystemError, FormatError: as `load_state`. Nothing is changed then.
   void resume() {
     const std::string path = folder_.state();
-    const auto metadata = load_state(*strategy_, path);
-    position_ = {number_in(metadata, path, "epoch"), number_in(metadata, path, "batch")};
-    epoch_loss_ = {Sum<of::Loss>(real_in(metadata, path, "epoch_loss")),
-                   Count<of::Tokens>(number_in(metadata, path, "epoch_tokens"))};
+    const auto metadata = io::SafetensorsFile(path).metadata();
+    const data::BatchPosition position{number_in(metadata, path, "epoch"),
+                                       number_in(metadata, path, "batch")};
+    const parallel::LossSum epoch_loss{
+        Sum<of::Loss>(real_in(metadata, path, "epoch_loss")),
+        Count<of::Tokens>(number_in(metadata, path, "epoch_tokens"))};
     EarlyStoppingState state;
     state.evaluations_without_improvement =
         static_cast<int>(number_in(metadata, path, "epochs_without_improvement"));
     if (metadata.contains("best")) state.best = real_in(metadata, path, "best");
+    load_state(*strategy_, path);
+    position_ = position;
+    epoch_loss_ = epoch_loss;
     stopping_ = EarlyStopping(stopping_options(), state);
   }
 
@@ -121,7 +127,10 @@ class Trainer {
     data::TranslationLoader loader(*train_, rule_, strategy_->recipe().seed, position_);
     data::TranslationBatch batch;
     for (;;) {
-      if (const auto ended = finished()) return *ended;
+      if (const auto ended = finished()) {
+        if (position_.batch > 0) save();  // the updates since the last epoch's end
+        return *ended;
+      }
       const auto begin = std::chrono::steady_clock::now();
       const index_t epoch = position_.epoch;
       const index_t number = position_.batch + 1;
