@@ -55,8 +55,7 @@ class Fixture {
 
   [[nodiscard]] TokenSequences<Cpu> tokens(Cpu& device, const std::string& name) const {
     const auto ids = read<token_t>(name);
-    return {to_device<token_t>(device, ids, {std::ssize(ids)}),
-            layout(device, name + "_lengths")};
+    return {to_device<token_t>(device, ids, {std::ssize(ids)}), layout(device, name + "_lengths")};
   }
 
   [[nodiscard]] index_t count(const std::string& prefix) const {
@@ -80,8 +79,8 @@ inline constexpr double parity = 1e-5;
 }
 
 //! |is - should| / |should|; `floor` takes the place of a smaller |should|. NaN if a number is.
-[[nodiscard]] inline double relative_error(std::span<const float> is,
-                                           std::span<const float> should, double floor = 0.0) {
+[[nodiscard]] inline double relative_error(std::span<const float> is, std::span<const float> should,
+                                           double floor = 0.0) {
   REQUIRE(is.size() == should.size());
   double squares = 0.0;
   for (std::size_t i = 0; i < is.size(); ++i) {

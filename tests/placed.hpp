@@ -86,7 +86,8 @@ template <class Module, index_t C>
 
   double noise = 0.0;  // sixteen roundings of a number of size 1 or of y, whichever is larger
   for (index_t i = 0; i < dy.size(); ++i) {
-    noise += 0x1p-20 * std::abs(double{dy.data()[i]}) * (1.0 + std::abs(double{y.values.data()[i]}));
+    const double size = 1.0 + std::abs(double{y.values.data()[i]});
+    noise += 0x1p-20 * std::abs(double{dy.data()[i]}) * size;
   }
   const auto loss = [&] {
     auto again = placed.training(device);

@@ -33,10 +33,10 @@ void check(F f, Slope slope, double bound) {
   const auto in = matrix(x.values), gradient = matrix(dy.values);
   CHECK(difference(y.values, matrix(14, 37, [&](index_t n, index_t c) { return f(in(n, c)); }),
                    bound) == "");
-  CHECK(difference(dx.values, matrix(14, 37, [&](index_t n, index_t c) {
-                     return gradient(n, c) * slope(in(n, c));
-                   }),
-                   bound) == "");
+  CHECK(difference(
+            dx.values,
+            matrix(14, 37, [&](index_t n, index_t c) { return gradient(n, c) * slope(in(n, c)); }),
+            bound) == "");
 }
 
 }  // namespace

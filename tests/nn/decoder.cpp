@@ -66,7 +66,7 @@ TEST_CASE("a decoder that has more sequences than its memory refuses them") {
   const Placed placed(device, Layer(Dropouts{}));
   auto ctx = placed.evaluation(device);
   const auto x = random_rows<6>(device, {3, 1}, 1), memory = random_rows<6>(device, {2}, 2);
-  CHECK(message_of<ShapeError>(
-            [&] { return placed.module.forward(ctx, x, memory).output.values.rows(); }) ==
-        "attention: 2 sequences of queries and 1 of keys");
+  CHECK(message_of<ShapeError>([&] {
+          return placed.module.forward(ctx, x, memory).output.values.rows();
+        }) == "attention: 2 sequences of queries and 1 of keys");
 }

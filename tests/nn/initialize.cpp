@@ -89,7 +89,7 @@ TEST_CASE("the values of a module are those of its parameters") {
     INFO(name);
     std::vector<float> alone(static_cast<std::size_t>(p.size()));
     initialize(p, 9, alone);
-    CHECK(std::ranges::equal(alone, std::span(values).subspan(
-                                        static_cast<std::size_t>(p.value_offset), alone.size())));
+    CHECK(std::ranges::equal(
+        alone, std::span(values).subspan(static_cast<std::size_t>(p.value_offset), alone.size())));
   }
 }

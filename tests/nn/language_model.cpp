@@ -31,8 +31,8 @@ constexpr LanguageModelShape seed_2{.d_model = 4096,
                                     .attention_bias = true,
                                     .generator_bias = true};
 constexpr index_t words = 28'782;
-static_assert(parameter_count(LanguageModel<seed_2>(words), LanguageModelGenerator<seed_2>(words)) ==
-              1'444'261'998);
+static_assert(parameter_count(LanguageModel<seed_2>(words),
+                              LanguageModelGenerator<seed_2>(words)) == 1'444'261'998);
 
 constexpr LanguageModelShape small{.d_model = 12,
                                    .heads = 3,
@@ -71,7 +71,7 @@ TEST_CASE("a language model sees the past and not the future") {
 TEST_CASE("a language model's gradients are those of central differences") {
   Cpu device;
   parallel::Objective<Model, ChunkedLoss> objective(Model(9, 6, Dropouts::everywhere(0.2f)),
-                                             LabelSmoothing(0.1f), 2);
+                                                    LabelSmoothing(0.1f), 2);
   const ParameterLayout& layout = objective.layout();
   auto values = initial_values(layout, 1, objective);
   Gradients<Cpu> gradients(device, layout);
@@ -97,8 +97,9 @@ TEST_CASE("a language model's gradients are those of central differences") {
 
   // Seven losses of size 2 to 4, each of some thirty roundings.
   const double noise = 7 * 4 * 30 * unit_roundoff;
-  CHECK(gradient_difference(std::span(values).first(found.size()), found,
-                            [&] { return forward().first; }, noise) == "");
+  CHECK(gradient_difference(
+            std::span(values).first(found.size()), found, [&] { return forward().first; }, noise) ==
+        "");
 }
 
 TEST_CASE("a language model without words or positions is refused") {
@@ -113,7 +114,7 @@ TEST_CASE("a sequence longer than the positions is refused") {
   const Placed placed(device, Model(9, 3));
   auto ctx = placed.evaluation(device);
   const auto tokens = sequences(device, {1, 2, 3, 4}, {4});
-  CHECK(message_of<ShapeError>(
-            [&] { return placed.module.forward(ctx, tokens).output.values.rows(); }) ==
-        "embedding: a sequence of 4 tokens is longer than the 3 positions");
+  CHECK(message_of<ShapeError>([&] {
+          return placed.module.forward(ctx, tokens).output.values.rows();
+        }) == "embedding: a sequence of 4 tokens is longer than the 3 positions");
 }

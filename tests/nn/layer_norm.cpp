@@ -50,7 +50,8 @@ TEST_CASE("fused with a residual connection, layer normalisation is that of the 
   CHECK(bit_difference(y, placed.module.forward(ctx, {saved.x, x.layout}).output.values) == "");
 
   // What passes by the normalisation is added to what goes through it.
-  const auto dy = random_tensor(device, y.shape(), 5), passing = random_tensor(device, y.shape(), 6);
+  const auto dy = random_tensor(device, y.shape(), 5),
+             passing = random_tensor(device, y.shape(), 6);
   auto copy = saved;
   const auto through = placed.module.backward(ctx, std::move(copy), dy, {});
   const auto both = placed.module.backward(ctx, std::move(saved), dy, passing);

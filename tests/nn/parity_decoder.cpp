@@ -31,8 +31,7 @@ void check(const std::string& name) {
   parity_of.load(values);
 
   const auto layout = fixture.layout(device, "lengths");
-  const auto memory =
-      fixture.rows<C>(device, "memory", fixture.layout(device, "memory_lengths"));
+  const auto memory = fixture.rows<C>(device, "memory", fixture.layout(device, "memory_lengths"));
   Context<Cpu> ctx(device, values.data(), parity_of.begin(), RandomKey());
   auto [y, saved] = layer.forward(ctx, fixture.rows<C>(device, "x", layout), memory);
   MemoryGradient<Cpu> dmemory{ctx.empty(memory.values.shape())};

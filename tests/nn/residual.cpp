@@ -58,8 +58,9 @@ TEST_CASE("a Residual writes neither to its input nor to what its module gave or
   Placed relu(device, Residual<Relu<6>>());  // keeps its output
   auto ctx = relu.training(device);
   const auto [y, saved] = relu.module.forward(ctx, x);
-  CHECK(difference(saved.kept, matrix(5, 6, [&](index_t n, index_t c) {
-                     return before(n, c) > 0.0 ? before(n, c) : 0.0;
-                   }),
-                   0.0) == "");
+  CHECK(difference(
+            saved.kept,
+            matrix(5, 6,
+                   [&](index_t n, index_t c) { return before(n, c) > 0.0 ? before(n, c) : 0.0; }),
+            0.0) == "");
 }

@@ -71,9 +71,9 @@ TEST_CASE("a Sequential that begins with an embedding reads tokens and gives no 
   const std::vector<token_t> ids{3, 8, 3};
   const std::vector<index_t> lengths{2, 1};
   auto ctx = placed.training(device);
-  auto [y, saved] = placed.module.forward(
-      ctx, {to_device<token_t>(device, ids, {3}),
-            make_layout(device, std::span<const index_t>(lengths))});
+  auto [y, saved] =
+      placed.module.forward(ctx, {to_device<token_t>(device, ids, {3}),
+                                  make_layout(device, std::span<const index_t>(lengths))});
   static_assert(std::is_void_v<decltype(placed.module.backward(ctx, std::move(saved), y))>);
   placed.module.backward(ctx, std::move(saved), y);
 

@@ -150,11 +150,8 @@ namespace {
 //! The most memory that the evaluation of some sentences takes, in bytes.
 template <index_t Layers>
 index_t peak_of_evaluation() {
-  constexpr TransformerShape shape{.d_model = 32,
-                                   .heads = 2,
-                                   .d_ff = 64,
-                                   .encoder_layers = Layers,
-                                   .decoder_layers = Layers};
+  constexpr TransformerShape shape{
+      .d_model = 32, .heads = 2, .d_ff = 64, .encoder_layers = Layers, .decoder_layers = Layers};
   Cpu device;
   const parallel::Objective<Transformer<shape>, Chunked<Generator<shape>, LabelSmoothing>>
       objective(Transformer<shape>({small_vocabulary, small_vocabulary}));
@@ -175,8 +172,10 @@ TEST_CASE("evaluation keeps nothing of a layer once the next has read it") {
 }
 
 TEST_CASE("vocabularies that cannot be are refused") {
-  CHECK(message_of<ShapeError>([] { return Transformer<seed_1>({0, 7}).longest(); }) ==
-        "Transformer: vocabularies of 0 and 7 words, 1024 positions");
-  CHECK(message_of<ShapeError>([] { return Transformer<tiny>({7, 8}).longest(); }) ==
-        "Transformer: all embeddings are tied, but the vocabularies have 7 and 8 words");
+  CHECK(message_of<ShapeError>([] {
+          return Transformer<seed_1>({0, 7}).longest();
+        }) == "Transformer: vocabularies of 0 and 7 words, 1024 positions");
+  CHECK(message_of<ShapeError>([] {
+          return Transformer<tiny>({7, 8}).longest();
+        }) == "Transformer: all embeddings are tied, but the vocabularies have 7 and 8 words");
 }

@@ -121,18 +121,15 @@ void check(const std::string& name, const Optimizer& optimizer, double rate,
 }
 
 void check_all(const parallel::Recipe& recipe) {
-  check("adam",
-        optim::Adam({.beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9, .weight_decay = 0.01}), 3e-3,
-        recipe);
+  check("adam", optim::Adam({.beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9, .weight_decay = 0.01}),
+        3e-3, recipe);
   check("adamw", optim::AdamW({.epsilon = 1e-5, .weight_decay = 0.1}), 3e-3, recipe);
   check("sgd", optim::SgdMomentum({.momentum = 0.9, .weight_decay = 0.01}), 0.05, recipe);
 }
 
 }  // namespace
 
-TEST_CASE("ten updates of a whole Transformer equal torch.optim's") {
-  check_all({});
-}
+TEST_CASE("ten updates of a whole Transformer equal torch.optim's") { check_all({}); }
 
 TEST_CASE("ten updates equal torch.optim's where a batch is cut into micro-batches") {
   check_all({.lanes = 2, .micro_batches = 3});

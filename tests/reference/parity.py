@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes what PyTorch computes for small models, as safetensors files under weft's names.
 
-    python3 parity.py        writes tests/nn/data/*.safetensors and tests/parallel/data/*.safetensors
+    python3 parity.py        writes tests/nn/data/ and tests/parallel/data/
 
 Made with torch 2.15.0, numpy 2.4.6 and safetensors 0.8.0. The models are the stock modules of
 torch.nn and torch.optim on padded batches, with padding masks. Inputs and parameters are numbers of

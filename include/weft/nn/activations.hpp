@@ -12,7 +12,7 @@
 
 namespace weft::nn {
 
-//! An activation of each element. (A feed-forward network has its own, fused with bias and dropout.)
+//! An activation of each element. A feed-forward network has its own, fused with bias and dropout.
 //!
 //! **Shapes.** x, y: (N, C).
 template <index_t C, ops::Activation A>
@@ -34,8 +34,7 @@ struct BasicActivation {
   }
 
   template <class D>
-  [[nodiscard]] Rows<C, D> backward(Context<D>& ctx, Saved<D>&& saved,
-                                    const Rows<C, D>& dy) const {
+  [[nodiscard]] Rows<C, D> backward(Context<D>& ctx, Saved<D>&& saved, const Rows<C, D>& dy) const {
     Rows<C, D> dx{ctx.empty(dy.values.shape()), dy.layout};
     if constexpr (A == ops::Activation::relu) {
       ops::relu_dropout_backward(ctx.device(), {}, saved.kept, dy.values, dx.values);

@@ -53,8 +53,8 @@ struct LanguageModel {
                                    Dropouts dropouts = {})
       : embedding(vocabulary, longest, dropouts.residual), encoder(Layer(dropouts, true)) {
     if (vocabulary < 1 || longest < 1) {
-      throw ShapeError(text("LanguageModel: a vocabulary of ", vocabulary, " words, ", longest,
-                            " positions"));
+      throw ShapeError(
+          text("LanguageModel: a vocabulary of ", vocabulary, " words, ", longest, " positions"));
     }
   }
 
@@ -97,7 +97,7 @@ struct LanguageModel {
 template <LanguageModelShape S>
 using LanguageModelGenerator = BasicGenerator<S.d_model, S.generator_bias, S.tie>;
 
-static_assert(UnaryModule<LanguageModel<LanguageModelShape{
-                  .d_model = 2, .heads = 1, .d_ff = 1, .layers = 1}>>);
+static_assert(UnaryModule<
+              LanguageModel<LanguageModelShape{.d_model = 2, .heads = 1, .d_ff = 1, .layers = 1}>>);
 
 }  // namespace weft::nn

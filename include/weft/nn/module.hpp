@@ -22,17 +22,17 @@ namespace weft::nn {
 //! `members(self, visit)` shows each member once, and always in the same order: it is the order of
 //! the parameters in the buffers, and numbers the masks of dropout.
 //!
-//! `forward(ctx, inputs...)` returns a `Result`: the output, and a `Saved<D>` with what the backward
-//! pass needs. In training `backward(ctx, std::move(saved), doutput)`, called once with a context of
-//! the same values and key, hands the gradient of each parameter to the context and returns that of
-//! the input (void, if the input has none). In evaluation nothing is dropped, and there is no
-//! backward pass.
+//! `forward(ctx, inputs...)` returns a `Result`: the output, and a `Saved<D>` with what the
+//! backward pass needs. In training `backward(ctx, std::move(saved), doutput)`, called once with a
+//! context of the same values and key, hands the gradient of each parameter to the context and
+//! returns that of the input (void, if the input has none). In evaluation nothing is dropped, and
+//! there is no backward pass.
 //!
 //! Outputs may share their elements with inputs, and gradients with gradients: nobody writes to a
 //! tensor that was handed to it or that it has handed on.
 template <class M>
-concept Module = std::copyable<M> && requires(const M& m, M& placed,
-                                         detail::Walk<detail::Visitor>& visit) {
+concept Module = std::copyable<M> &&
+    requires(const M& m, M& placed, detail::Walk<detail::Visitor>& visit) {
   M::members(m, visit);
   M::members(placed, visit);
 };
@@ -75,13 +75,12 @@ using InputGradientOf = decltype(std::declval<const M&>().backward(
 //! **Semantics.** What it reads and writes can be told from this signature, so that modules which
 //! follow each other are checked without a word from their authors.
 template <class M, class D = Cpu>
-concept UnaryModule =
-    Module<M> && requires(const M& m, Context<D>& ctx, const InputOf<M, D>& x,
-                          typename M::template Saved<D>&& saved, const OutputOf<M, D>& dy) {
-      { m.forward(ctx, x) }
-          -> std::same_as<Result<OutputOf<M, D>, typename M::template Saved<D>>>;
-      m.backward(ctx, std::move(saved), dy);
-    };
+concept UnaryModule = Module<M> &&
+    requires(const M& m, Context<D>& ctx, const InputOf<M, D>& x,
+             typename M::template Saved<D>&& saved, const OutputOf<M, D>& dy) {
+  { m.forward(ctx, x) } -> std::same_as<Result<OutputOf<M, D>, typename M::template Saved<D>>>;
+  m.backward(ctx, std::move(saved), dy);
+};
 
 //! Whether `After` reads what `Before` writes.
 template <class Before, class After>

@@ -73,8 +73,7 @@ struct Sequential {
 
   //! The gradient of x, or nothing if the first module returns nothing.
   template <class D>
-  InputGradientOf<First, D> backward(Context<D>& ctx, Saved<D>&& saved,
-                                     const Output<D>& dy) const {
+  InputGradientOf<First, D> backward(Context<D>& ctx, Saved<D>&& saved, const Output<D>& dy) const {
     return backward_from<sizeof...(Ms) - 1>(ctx, saved, dy);
   }
 
