@@ -60,7 +60,8 @@ struct LayerStack {
                                     Others&... others) const {
     if constexpr (FinalNorm) dy = norm.backward(ctx, std::move(saved.norm), dy);
     for (std::size_t i = layers.size(); i-- > 0;) {
-      dy = layers[i].backward(ctx, std::move(saved.layers[i]), dy, others...);
+      auto consumed = std::move(saved.layers[i]);  // ends with this turn, and gives its memory back
+      dy = layers[i].backward(ctx, std::move(consumed), dy, others...);
     }
     return dy;
   }
