@@ -3,17 +3,17 @@
 #include <weft/core/simd.hpp>
 
 #include <algorithm>
+#include <array>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <limits>
 #include <vector>
 
 using namespace weft;
 using simd::Floats;
 using simd::Full;
-using simd::Ints;
 using simd::Tail;
 
 namespace {
@@ -28,7 +28,16 @@ std::vector<float> counting_from(float first, int n) {
   return values;
 }
 
-float exp_of(float x) { return simd::exp(simd::broadcast(x))[0]; }
+//! The elements of a vector.
+std::array<float, 16> lanes_of(Floats v) {
+  std::array<float, 16> lanes;
+  simd::store(lanes.data(), Full{0}, v);
+  return lanes;
+}
+
+Floats vector_of(const std::array<float, 16>& lanes) { return simd::load(lanes.data(), Full{0}); }
+
+float exp_of(float x) { return lanes_of(simd::exp(simd::broadcast(x)))[5]; }
 
 }  // namespace
 
@@ -42,9 +51,10 @@ TEST_CASE("a full pack moves sixteen columns") {
 TEST_CASE("a tail reads zeros past its end and leaves what follows alone") {
   for (int count = 1; count < simd::width; ++count) {
     const std::vector<float> from = counting_from(1.0f, 2 + count);
-    const Floats v = simd::load(from.data(), Tail{2, count});
+    const auto v = lanes_of(simd::load(from.data(), Tail{2, count}));
     for (int lane = 0; lane < simd::width; ++lane) {
-      CHECK(v[lane] == (lane < count ? static_cast<float>(3 + lane) : 0.0f));
+      CHECK(v[static_cast<std::size_t>(lane)] ==
+            (lane < count ? static_cast<float>(3 + lane) : 0.0f));
     }
     std::vector<float> to(static_cast<std::size_t>(2 + count), -1.0f);
     simd::store(to.data(), Tail{2, count}, simd::broadcast(7.0f));
@@ -61,11 +71,15 @@ TEST_CASE("a tail reads zeros past its end and leaves what follows alone") {
 TEST_CASE("packs of integers are read as packs of floats are") {
   std::vector<std::int32_t> from;
   for (int i = 0; i < 21; ++i) from.push_back(100 + i);
-  const Ints full = simd::load(from.data(), Full{2});
-  const Ints tail = simd::load(from.data(), Tail{16, 5});
+  std::array<std::int32_t, 16> full, tail, counting;
+  simd::store_all(full.data(), simd::load(from.data(), Full{2}));
+  simd::store_all(tail.data(), simd::load(from.data(), Tail{16, 5}));
+  simd::store_all(counting.data(), simd::iota());
   for (int lane = 0; lane < simd::width; ++lane) {
-    CHECK(full[lane] == 102 + lane);
-    CHECK(tail[lane] == (lane < 5 ? 116 + lane : 0));
+    const auto i = static_cast<std::size_t>(lane);
+    CHECK(full[i] == 102 + lane);
+    CHECK(tail[i] == (lane < 5 ? 116 + lane : 0));
+    CHECK(counting[i] == lane);
   }
 }
 
@@ -94,34 +108,32 @@ TEST_CASE("the exponential of NaN is NaN, so that a fault is seen in the loss") 
 }
 
 TEST_CASE("a sum adds lanes as a balanced tree") {
-  Floats v;
-  for (int lane = 0; lane < simd::width; ++lane) v[lane] = 1.0f / static_cast<float>(3 + lane);
+  std::array<float, 16> v;
+  for (std::size_t i = 0; i < 16; ++i) v[i] = 1.0f / static_cast<float>(3 + i);
   // Written out, since another order gives other bits.
-  const auto four = [&](int i) { return (v[i] + v[i + 8]) + (v[i + 4] + v[i + 12]); };
-  CHECK(simd::sum(v) == (four(0) + four(2)) + (four(1) + four(3)));
+  const auto four = [&](std::size_t i) { return (v[i] + v[i + 8]) + (v[i + 4] + v[i + 12]); };
+  CHECK(simd::sum(vector_of(v)) == (four(0) + four(2)) + (four(1) + four(3)));
 }
 
 TEST_CASE("the largest lane is found wherever it stands") {
-  for (int at = 0; at < simd::width; ++at) {
-    Floats v = simd::broadcast(-5.0f);
+  for (std::size_t at = 0; at < 16; ++at) {
+    auto v = lanes_of(simd::broadcast(-5.0f));
     v[at] = -2.0f;
-    CHECK(simd::max(v) == -2.0f);
+    CHECK(simd::max(vector_of(v)) == -2.0f);
   }
 }
 
 TEST_CASE("lane by lane: select, min, max and sqrt") {
-  Floats a, b;
-  for (int lane = 0; lane < simd::width; ++lane) {
-    a[lane] = static_cast<float>(lane);
-    b[lane] = 7.5f;
-  }
-  const Floats selected = simd::select(a > b, a, b), largest = simd::max(a, b),
-               smallest = simd::min(a, b), root = simd::sqrt(a);
-  for (int lane = 0; lane < simd::width; ++lane) {
-    CHECK(selected[lane] == std::max(a[lane], 7.5f));
-    CHECK(largest[lane] == std::max(a[lane], 7.5f));
-    CHECK(smallest[lane] == std::min(a[lane], 7.5f));
-    CHECK(root[lane] == std::sqrt(a[lane]));
+  std::array<float, 16> a;
+  for (std::size_t i = 0; i < 16; ++i) a[i] = static_cast<float>(i);
+  const Floats x = vector_of(a), y = simd::broadcast(7.5f);
+  const auto selected = lanes_of(simd::select(x > y, x, y)), largest = lanes_of(simd::max(x, y)),
+             smallest = lanes_of(simd::min(x, y)), root = lanes_of(simd::sqrt(x));
+  for (std::size_t i = 0; i < 16; ++i) {
+    CHECK(selected[i] == std::max(a[i], 7.5f));
+    CHECK(largest[i] == std::max(a[i], 7.5f));
+    CHECK(smallest[i] == std::min(a[i], 7.5f));
+    CHECK(root[i] == std::sqrt(a[i]));
   }
 }
 

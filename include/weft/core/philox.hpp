@@ -50,35 +50,6 @@ inline constexpr std::uint32_t philox_w0 = 0x9e3779b9u;
 inline constexpr std::uint32_t philox_w1 = 0xbb67ae85u;
 inline constexpr int philox_rounds = 10;
 
-struct WordPair {
-  simd::Words high;
-  simd::Words low;
-};
-
-//! The 64-bit products of sixteen words with `m`, in halves.
-WEFT_INLINE WordPair multiply(simd::Words a, std::uint32_t m) {
-  WordPair product;
-#if WEFT_AVX512
-  const __m512i x = (__m512i)a;
-  const __m512i factor = _mm512_set1_epi32(static_cast<int>(m));
-  // The forms with a mask of ones: g++ 12 warns that the plain ones use something uninitialised.
-  constexpr __mmask8 all = 0xff;
-  const __m512i even = _mm512_maskz_mul_epu32(all, x, factor);
-  const __m512i odd = _mm512_maskz_mul_epu32(all, _mm512_maskz_srli_epi64(all, x, 32), factor);
-  product.low =
-      (simd::Words)_mm512_mask_blend_epi32(0xaaaa, even, _mm512_maskz_slli_epi64(all, odd, 32));
-  product.high =
-      (simd::Words)_mm512_mask_blend_epi32(0xaaaa, _mm512_maskz_srli_epi64(all, even, 32), odd);
-#else
-  for (int lane = 0; lane < simd::width; ++lane) {
-    const std::uint64_t wide = std::uint64_t{a[lane]} * m;
-    product.low[lane] = static_cast<std::uint32_t>(wide);
-    product.high[lane] = static_cast<std::uint32_t>(wide >> 32);
-  }
-#endif
-  return product;
-}
-
 }  // namespace detail
 
 //! Four random words for one counter.
@@ -108,8 +79,8 @@ WEFT_INLINE PhiloxWords philox(simd::Words c0, std::uint32_t c1, std::uint32_t c
   const simd::Words zero{};
   simd::Words x0 = c0, x1 = zero + c1, x2 = zero + c2, x3 = zero + c3;
   for (int round = 0; round < detail::philox_rounds; ++round) {
-    const auto p0 = detail::multiply(x0, detail::philox_m0);
-    const auto p1 = detail::multiply(x2, detail::philox_m1);
+    const auto p0 = simd::multiply_wide(x0, detail::philox_m0);
+    const auto p1 = simd::multiply_wide(x2, detail::philox_m1);
     x0 = p1.high ^ x1 ^ key.low;
     x2 = p0.high ^ x3 ^ key.high;
     x1 = p1.low;

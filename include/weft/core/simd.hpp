@@ -1,10 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
-//! @file Sixteen floats at a time, over the vector extensions of g++, clang and nvcc's host pass.
+//! @file Sixteen floats at a time: in one register, or in pairs of narrower ones.
 //!
 //! The width is fixed: a machine with narrower registers splits a vector, so that sums have the
-//! same order, and the same bits, on all of them. (Tried: Highway and `#pragma omp simd` cost
-//! twice the time of Philox, and the pragma needs flags that belong to the user.)
+//! same order on all of them. (Tried: Highway and `#pragma omp simd` cost twice the time of Philox,
+//! and the pragma needs flags that belong to the user.)
 //!
 //! A kernel names columns by a *pack*: `Full` stands for sixteen columns, `Tail` for the fewer
 //! that end a row, and a single `index_t` for one. `load` and `store` take any of them, so one
@@ -20,28 +20,16 @@
 
 #include <weft/core/host_device.hpp>
 #include <weft/core/index.hpp>
-
-#if defined(__AVX512F__) && defined(__AVX512DQ__)
-#include <immintrin.h>
-#define WEFT_AVX512 1
-#else
-#define WEFT_AVX512 0
-#endif
-
-// The vectors are passed between inlined functions only: their calling convention never matters.
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wpsabi"
-#endif
-
-#define WEFT_INLINE inline __attribute__((always_inline))
+#include <weft/core/registers.hpp>
+#include <weft/core/vector_pair.hpp>
 
 namespace weft::simd {
 
 inline constexpr int width = 16;
 
-using Floats = float __attribute__((vector_size(64)));
-using Ints = std::int32_t __attribute__((vector_size(64)));
-using Words = std::uint32_t __attribute__((vector_size(64)));
+using Floats = VectorOf<FloatRegister, 64>::type;
+using Ints = VectorOf<IntRegister, 64>::type;
+using Words = VectorOf<WordRegister, 64>::type;
 
 //! Sixteen columns from `first` on.
 struct Full {
@@ -57,13 +45,10 @@ struct Tail {
 WEFT_INLINE Floats broadcast(float x) { return x - Floats{}; }
 
 //! 0, 1, ..., 15.
-WEFT_INLINE Ints iota() { return Ints{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15}; }
-
-template <class Vector>
-WEFT_INLINE Vector load_all(const void* from) {
-  Vector v;
-  std::memcpy(&v, from, sizeof v);
-  return v;
+template <class Vector = Ints>
+WEFT_INLINE Vector iota() {
+  constexpr std::int32_t numbers[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15};
+  return load_all<Vector>(numbers);
 }
 
 #if WEFT_AVX512
@@ -90,7 +75,7 @@ WEFT_INLINE Ints load(const std::int32_t* row, Tail c) {
   return v;
 }
 
-WEFT_INLINE void store(float* row, Full c, Floats v) { std::memcpy(row + c.first, &v, sizeof v); }
+WEFT_INLINE void store(float* row, Full c, Floats v) { store_all(row + c.first, v); }
 
 //! Leaves the columns past the end alone.
 WEFT_INLINE void store(float* row, Tail c, Floats v) {
@@ -104,24 +89,14 @@ WEFT_INLINE void store(float* row, Tail c, Floats v) {
 WEFT_HOST_DEVICE inline float load(const float* row, index_t c) { return row[c]; }
 WEFT_HOST_DEVICE inline void store(float* row, index_t c, float v) { row[c] = v; }
 
-//! `mask ? a : b`, lane by lane. Masks come from comparisons of vectors.
-WEFT_INLINE Floats select(Ints mask, Floats a, Floats b) { return mask ? a : b; }
 WEFT_HOST_DEVICE inline float select(bool mask, float a, float b) { return mask ? a : b; }
 
 // The second argument if either is NaN.
-WEFT_INLINE Floats max(Floats a, Floats b) { return a > b ? a : b; }
+WEFT_INLINE Floats max(Floats a, Floats b) { return select(a > b, a, b); }
 WEFT_HOST_DEVICE inline float max(float a, float b) { return a > b ? a : b; }
-WEFT_INLINE Floats min(Floats a, Floats b) { return a < b ? a : b; }
+WEFT_INLINE Floats min(Floats a, Floats b) { return select(a < b, a, b); }
 WEFT_HOST_DEVICE inline float min(float a, float b) { return a < b ? a : b; }
 
-WEFT_INLINE Floats sqrt(Floats x) {
-#if WEFT_AVX512
-  return (Floats)_mm512_maskz_sqrt_ps(0xffff, (__m512)x);  // g++ 12 warns of the plain form
-#else
-  for (int lane = 0; lane < width; ++lane) x[lane] = std::sqrt(x[lane]);
-  return x;
-#endif
-}
 WEFT_HOST_DEVICE inline float sqrt(float x) { return std::sqrt(x); }
 
 //! e to the power x, to a relative error of 3e-7 for x in [-87, 88]; below -87 it is 0, above 88 it
@@ -142,8 +117,8 @@ WEFT_INLINE Floats exp(Floats x) {
   p = p * r + 1.6666667e-1f;
   p = p * r + 0.5f;
   p = p * r * r + r + 1.0f;
-  const Ints exponent = ((Ints)shifted - std::bit_cast<std::int32_t>(to_integer)) << 23;
-  return select(x < -87.0f, Floats{}, (Floats)((Ints)p + exponent));
+  const Ints exponent = (bits_as<Ints>(shifted) - std::bit_cast<std::int32_t>(to_integer)) << 23;
+  return select(x < -87.0f, Floats{}, bits_as<Floats>(bits_as<Ints>(p) + exponent));
 }
 WEFT_HOST_DEVICE inline float exp(float x) { return std::exp(x); }
 

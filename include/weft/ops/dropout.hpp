@@ -67,14 +67,13 @@ struct DropoutMask {
  private:
   WEFT_INLINE PhiloxWords words_of(RowKey row, index_t group) const {
     const auto first = static_cast<std::uint32_t>(group / group_columns * simd::width);
-    return philox((simd::Words)simd::iota() + first, row.position, row.sequence, operation, key);
+    return philox(simd::iota<simd::Words>() + first, row.position, row.sequence, operation, key);
   }
 
   WEFT_INLINE simd::Floats factor(const PhiloxWords& words, int slot) const {
     const simd::Words word = words.word[slot / 2];
     const simd::Words bits = slot % 2 == 0 ? word & 0xffffu : word >> 16;
-    return simd::select((simd::Ints)bits >= static_cast<std::int32_t>(threshold),
-                        simd::broadcast(scale), simd::Floats{});
+    return simd::select(bits >= threshold, simd::broadcast(scale), simd::Floats{});
   }
 };
 
