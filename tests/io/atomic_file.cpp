@@ -2,24 +2,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/io/atomic_file.hpp>
 
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
-#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <set>
 #include <string>
 
+#include "../file_size_limit.hpp"
 #include "../message_of.hpp"
 #include "../temporary_folder.hpp"
 
 using namespace weft;
 using io::AtomicFile;
 using io::write_file;
+using weft::testing::FileSizeLimit;
 using weft::testing::message_of;
 using weft::testing::TemporaryFolder;
 
@@ -37,26 +37,6 @@ std::set<std::string> names_in(const TemporaryFolder& folder) {
   }
   return names;
 }
-
-//! While it lives, no file of this process grows beyond a number of bytes.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) : old_handler_(std::signal(SIGXFSZ, SIG_IGN)) {
-    ::getrlimit(RLIMIT_FSIZE, &old_);
-    const rlimit limit = {bytes, old_.rlim_max};
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &old_);
-    std::signal(SIGXFSZ, old_handler_);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-
- private:
-  rlimit old_{};
-  void (*old_handler_)(int);
-};
 
 }  // namespace
 

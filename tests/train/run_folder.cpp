@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/train/run_folder.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "../message_of.hpp"
+#include "../temporary_folder.hpp"
+
+using namespace weft;
+using train::RunFolder;
+using weft::testing::message_of;
+using weft::testing::TemporaryFolder;
+
+namespace {
+
+using Names = std::set<std::string>;
+
+Names names_in(const std::string& path) {
+  Names names;
+  for (const auto& entry : std::filesystem::directory_iterator(path)) {
+    names.insert(entry.path().filename().string());
+  }
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("a run's folder is made with those above it, and names the files in it") {
+  const TemporaryFolder temporary;
+  const auto path = temporary.path("runs/de-en/1");
+  const RunFolder folder(path);
+  CHECK(std::filesystem::is_directory(path));
+  CHECK(folder.path() == path);
+  CHECK(folder.state() == path + "/state.safetensors");
+  CHECK(folder.best() == path + "/best.safetensors");
+  CHECK(folder.average() == path + "/average.safetensors");
+  CHECK(folder.epoch(12) == path + "/epoch-12.safetensors");
+  CHECK(folder.vocabulary("source") == path + "/source.vocabulary");
+}
+
+TEST_CASE("a folder that is there keeps its files") {
+  const TemporaryFolder temporary;
+  temporary.write("state.safetensors", "old");
+  const RunFolder folder(temporary.path(""));
+  CHECK(names_in(temporary.path("")) == Names{"state.safetensors"});
+}
+
+TEST_CASE("a folder that cannot be made is refused with its path and the reason") {
+  const TemporaryFolder temporary;
+  const auto file = temporary.write("file", "");
+  CHECK(message_of<SystemError>([&] { return RunFolder(file + "/run"); }) ==
+        "cannot make the folder " + file + "/run: Not a directory");
+  CHECK_THAT(message_of<SystemError>([&] { return RunFolder(file); }),
+             Catch::StartsWith("cannot make the folder " + file + ": "));
+  CHECK_THAT(message_of<SystemError>([&] { return RunFolder(""); }),
+             Catch::StartsWith("cannot make the folder : "));
+  CHECK(std::filesystem::is_regular_file(file));
+}
+
+TEST_CASE("only a folder that is there is an existing one") {
+  const TemporaryFolder temporary;
+  const auto missing = temporary.path("missing");
+  CHECK(message_of<SystemError>([&] { return RunFolder::existing(missing); }) ==
+        "there is no folder " + missing);
+  CHECK_FALSE(std::filesystem::exists(missing));
+  const auto file = temporary.write("file", "");
+  CHECK(message_of<SystemError>([&] { return RunFolder::existing(file); }) ==
+        "there is no folder " + file);
+  CHECK(RunFolder::existing(temporary.path("")).path() == temporary.path(""));
+}
+
+TEST_CASE("the latest epochs are listed oldest first, those that are there") {
+  const TemporaryFolder temporary;
+  const RunFolder folder(temporary.path("run"));
+  for (const int number : {1, 2, 4, 9, 10, 11}) {
+    temporary.write(text("run/epoch-", number, ".safetensors"), "");
+  }
+  using Paths = std::vector<std::string>;
+  CHECK(folder.epochs(11, 3) == Paths{folder.epoch(9), folder.epoch(10), folder.epoch(11)});
+  CHECK(folder.epochs(10, 1) == Paths{folder.epoch(10)});
+  CHECK(folder.epochs(4, 10) == Paths{folder.epoch(1), folder.epoch(2), folder.epoch(4)});
+  CHECK(folder.epochs(8, 3).empty());
+  CHECK(folder.epochs(11, 0).empty());
+}
+
+TEST_CASE("epochs before the latest are removed, and nothing else") {
+  const TemporaryFolder temporary;
+  const RunFolder folder(temporary.path("run"));
+  for (int number = 1; number <= 6; ++number) {
+    temporary.write(text("run/epoch-", number, ".safetensors"), "");
+  }
+  temporary.write("run/best.safetensors", "");
+  folder.keep_epochs(6, 10);
+  CHECK(names_in(folder.path()).size() == 7);
+  folder.keep_epochs(6, 2);
+  CHECK(names_in(folder.path()) ==
+        Names{"best.safetensors", "epoch-5.safetensors", "epoch-6.safetensors"});
+}

@@ -1,0 +1,335 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/train/saved_model.hpp>
+
+#include <weft/optim/sgd.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "../file_size_limit.hpp"
+#include "../message_of.hpp"
+#include "../temporary_folder.hpp"
+#include "small_runs.hpp"
+
+using namespace weft;
+using namespace weft::testing;
+using namespace weft::train;
+using Catch::Contains;
+
+namespace {
+
+const std::string some_weight = "encoder.layers.0.feed_forward.inner.weight";
+
+using Edit = std::function<void(FileContents&)>;
+
+//! What a loader says to a file that was edited. It must leave the strategy as it was.
+template <class Strategy, class Load>
+std::string refusal(Strategy& strategy, const std::string& path, const Edit& edit, Load load) {
+  const auto good = bytes_of(path);
+  FileContents contents(path);
+  edit(contents);
+  contents.write(path);
+  const auto before = contents_of(strategy);
+  const auto message = message_of<FormatError>([&] { return load(strategy, path); });
+  CHECK(contents_of(strategy) == before);
+  io::write_file(path, good);
+  return message.starts_with(path + ": ") ? message.substr(path.size() + 2) : message;
+}
+
+constexpr auto model_loader = [](auto& strategy, const std::string& path) {
+  return load_model(strategy, path);
+};
+constexpr auto state_loader = [](auto& strategy, const std::string& path) {
+  return load_state(strategy, path);
+};
+
+void remove(FileContents& contents, const std::string& name) {
+  std::erase_if(contents.tensors, [&](const auto& tensor) { return tensor.name == name; });
+}
+
+}  // namespace
+
+TEST_CASE("a model is loaded as it was saved, with its metadata") {
+  const TemporaryFolder folder;
+  const auto path = folder.path("model");
+  OneDevice<> saved, loaded({.seed = 77});
+  train_on(saved.strategy, 0, 2);
+  save_model(saved.strategy, path, {{"longest", "24"}});
+  REQUIRE(contents_of(loaded.strategy).buffers[0] != contents_of(saved.strategy).buffers[0]);
+
+  const auto metadata = load_model(loaded.strategy, path);
+  CHECK(metadata == io::Metadata{{"format", "pt"}, {"longest", "24"}});
+  CHECK(contents_of(loaded.strategy).buffers[0] == contents_of(saved.strategy).buffers[0]);
+  CHECK(loaded.strategy.state().updates() == 0);
+}
+
+TEST_CASE("a model's file holds each trained parameter under its path, and no computed table") {
+  const TemporaryFolder folder;
+  OneDevice<> saved;
+  save_model(saved.strategy, folder.path("model"), {});
+  const io::SafetensorsFile file(folder.path("model"));
+  CHECK(file.tensor("source_embedding.weight").shape == std::vector<index_t>{small_vocabulary, 24});
+  CHECK(file.tensor(some_weight).shape == std::vector<index_t>{40, 24});
+  CHECK(file.tensor("decoder.layers.1.cross_attention.key.bias").shape == std::vector<index_t>{24});
+  CHECK_FALSE(file.contains("source_embedding.positions"));
+  CHECK_FALSE(file.contains("generator.weight"));  // tied
+  index_t numbers = 0;
+  for (const auto& tensor : file.tensors()) numbers += (tensor.end - tensor.begin) / 4;
+  CHECK(numbers == saved.strategy.objective().layout().trained);
+}
+
+TEST_CASE("a model's file that is not this model's is refused, and nothing is changed") {
+  const TemporaryFolder folder;
+  const auto path = folder.path("model");
+  OneDevice<> one;
+  save_model(one.strategy, path, {});
+  OneDevice<> other({.seed = 77});
+  const auto refused = [&](const Edit& edit) {
+    return refusal(other.strategy, path, edit, model_loader);
+  };
+  CHECK(refused([](auto& file) { remove(file, some_weight); }) ==
+        "has no tensor \"" + some_weight + "\"");
+  CHECK(refused([](auto& file) {
+          file[some_weight].shape = {24, 40};
+        }) == "tensor \"" + some_weight + "\" has the shape (24, 40), the model's has (40, 24)");
+  CHECK(refused([](auto& file) { file[some_weight].shape = {960}; }) ==
+        "tensor \"" + some_weight + "\" has the shape (960), the model's has (40, 24)");
+  CHECK(refused([](auto& file) { file[some_weight].dtype = io::DType::I32; }) ==
+        "tensor \"" + some_weight + "\" is I32 (40, 24), not 960 of F32");
+  CHECK(refused([](auto& file) { file[some_weight].name += "s"; }) ==
+        "has no tensor \"" + some_weight + "\"");
+  const auto count = nn::named_parameters(one.strategy.objective()).size() - 2;  // two tables
+  CHECK(refused([](auto& file) {
+          file.tensors.push_back({"extra", io::DType::U8, {1}, {std::byte{7}}});
+        }) == text("has ", count + 1, " tensors, the model has ", count));
+  load_model(other.strategy, path);
+  CHECK(contents_of(other.strategy).buffers[0] == contents_of(one.strategy).buffers[0]);
+}
+
+TEST_CASE("a model's file that is cut off or missing is refused, and nothing is changed") {
+  const TemporaryFolder folder;
+  const auto path = folder.path("model");
+  OneDevice<> one;
+  save_model(one.strategy, path, {});
+  const auto before = contents_of(one.strategy);
+  const auto whole = bytes_of(path);
+  for (const std::size_t size :
+       {whole.size() - 1, whole.size() / 2, std::size_t{100}, std::size_t{7}, std::size_t{0}}) {
+    io::write_file(path, std::string_view(whole).substr(0, size));
+    CAPTURE(size);
+    CHECK_THAT(message_of<FormatError>([&] { return load_model(one.strategy, path); }),
+               Contains(path) && Contains(" bytes"));
+  }
+  CHECK(message_of<SystemError>([&] { return load_model(one.strategy, folder.path("none")); }) ==
+        "cannot open " + folder.path("none") + ": No such file or directory");
+  CHECK(contents_of(one.strategy) == before);
+}
+
+TEST_CASE("a state saved under any strategy goes on under any other with the same bits") {
+  const TemporaryFolder folder;
+  OneDevice<> whole;
+  train_on(whole.strategy, 0, 3);
+  save_state(whole.strategy, folder.path("one"), {});
+  const auto file = bytes_of(folder.path("one"));
+  train_on(whole.strategy, 3, 6);
+  const auto expected = contents_of(whole.strategy);
+
+  for (const int from : {1, 2, 3}) {
+    Devices first(from);
+    train_on(first.strategy, 0, 3);
+    const auto path = folder.path(text("devices-", from));
+    save_state(first.strategy, path, {});
+    CHECK(bytes_of(path) == file);
+    OneDevice<> second;
+    load_state(second.strategy, path);
+    train_on(second.strategy, 3, 6);
+    CHECK(contents_of(second.strategy) == expected);
+  }
+  for (const int to : {1, 2, 3}) {
+    Devices second(to);
+    load_state(second.strategy, folder.path("one"));
+    train_on(second.strategy, 3, 6);
+    CHECK(contents_of(second.strategy) == expected);
+  }
+}
+
+TEST_CASE("updates that were skipped count for what random numbers come next") {
+  const TemporaryFolder folder;
+  OneDevice<> whole;
+  const data::TranslationBatch nothing;
+  train_on(whole.strategy, 0, 1);
+  REQUIRE(whole.strategy.step(DeviceBatch(nothing), 0.1).skipped);
+  save_state(whole.strategy, folder.path("state"), {{"note", "kept"}});
+  OneDevice<> resumed;
+  CHECK(load_state(resumed.strategy, folder.path("state")).at("note") == "kept");
+  CHECK(resumed.strategy.state().updates() == 1);
+  CHECK(resumed.strategy.state().skipped() == 1);
+  train_on(whole.strategy, 1, 2);
+  train_on(resumed.strategy, 1, 2);
+  CHECK(contents_of(resumed.strategy) == contents_of(whole.strategy));
+}
+
+TEST_CASE("a state of another recipe is refused with both values, and nothing is changed") {
+  const TemporaryFolder folder;
+  const auto path = folder.path("state");
+  OneDevice<> one;
+  save_state(one.strategy, path, {});
+  const auto refused = [&](parallel::Recipe recipe) {
+    OneDevice<> other(recipe);
+    return refusal(
+        other.strategy, path, [](auto&) {}, state_loader);
+  };
+  auto recipe = small_recipe;
+  recipe.seed = 6;
+  CHECK(refused(recipe) ==
+        "was saved by a run with seed 5, this one has 6: the numbers would differ");
+  recipe = small_recipe;
+  recipe.lanes = 4;
+  CHECK(refused(recipe) ==
+        "was saved by a run with lanes 2, this one has 4: the numbers would differ");
+  recipe = small_recipe;
+  recipe.micro_batches = 2;
+  CHECK(refused(recipe) ==
+        "was saved by a run with micro_batches 4, this one has 2: the numbers would differ");
+  recipe = small_recipe;
+  recipe.clip_norm = 0.1;
+  CHECK(refused(recipe) ==
+        "was saved by a run with clip_norm 1, this one has 0.1: the numbers would differ");
+}
+
+TEST_CASE("every recipe's state can be loaded again") {
+  const TemporaryFolder folder;
+  const auto path = folder.path("state");
+  const auto seed = GENERATE(std::uint64_t{0}, ~std::uint64_t{0});
+  const double clip_norm = GENERATE(0.0, 1.0 / 3.0);
+  OneDevice<> one({.seed = seed, .clip_norm = clip_norm});
+  save_state(one.strategy, path, {});
+  CHECK(message_of<FormatError>([&] { return load_state(one.strategy, path); }) == "(no error)");
+}
+
+TEST_CASE("a damaged state, or one of another optimizer, is refused, and nothing is changed") {
+  const TemporaryFolder folder;
+  const auto path = folder.path("state");
+  OneDevice<> one, other;
+  save_state(one.strategy, path, {});
+  train_on(other.strategy, 0, 1);
+  const auto refused = [&](const Edit& edit) {
+    return refusal(other.strategy, path, edit, state_loader);
+  };
+  CHECK(refused([](auto& file) { remove(file, "second_moment/" + some_weight); }) ==
+        "has no tensor \"second_moment/" + some_weight + "\"");
+  CHECK(refused([](auto& file) { remove(file, "value/" + some_weight); }) ==
+        "has no tensor \"value/" + some_weight + "\"");
+  CHECK(refused([](auto& file) { file["first_moment/" + some_weight].shape = {960}; }) ==
+        "tensor \"first_moment/" + some_weight +
+            "\" has the shape (960), the model's has (40, 24)");
+  CHECK(refused([](auto& file) { file["value/" + some_weight].dtype = io::DType::I32; }) ==
+        "tensor \"value/" + some_weight + "\" is I32 (40, 24), not 960 of F32");
+  CHECK(refused([](auto& file) { file.metadata.erase("updates"); }) ==
+        "its metadata has no whole number \"updates\"");
+  CHECK(refused([](auto& file) { file.metadata["skipped"] = "1.5"; }) ==
+        "its metadata has no whole number \"skipped\"");
+  CHECK(refused([](auto& file) { file.metadata["updates"] = "-1"; }) ==
+        "its metadata has \"updates\" -1");
+  CHECK(refused([](auto& file) { file.metadata["seed"] = ""; }) ==
+        "its metadata has no whole number \"seed\"");
+  CHECK(refused([](auto& file) { file.metadata.erase("clip_norm"); }) ==
+        "its metadata has no number \"clip_norm\"");
+
+  const auto count = nn::named_parameters(one.strategy.objective()).size() - 2;
+  OneDevice<optim::Sgd> plain;
+  CHECK(refusal(
+            plain.strategy, path, [](auto&) {}, state_loader) ==
+        text("has ", 3 * count, " tensors, a state of this run has ", count));
+  OneDevice<optim::SgdMomentum> momentum;
+  CHECK_THAT(refusal(
+                 momentum.strategy, path, [](auto&) {}, state_loader),
+             Contains("has no tensor \"velocity/"));
+  save_model(one.strategy, path, {});
+  CHECK_THAT(refusal(
+                 other.strategy, path, [](auto&) {}, state_loader),
+             Contains("its metadata has no whole number"));
+}
+
+TEST_CASE("when the disk is full the old file stays") {
+  const TemporaryFolder folder;
+  const auto path = folder.path("state");
+  OneDevice<> one;
+  save_state(one.strategy, path, {});
+  const auto before = bytes_of(path);
+  train_on(one.strategy, 0, 1);
+  {
+    const FileSizeLimit limit(20'000);
+    CHECK(message_of<SystemError>([&] { return save_state(one.strategy, path, {}), 0; }) ==
+          "cannot write " + path + ": File too large");
+    CHECK(message_of<SystemError>([&] { return save_model(one.strategy, path, {}), 0; }) ==
+          "cannot write " + path + ": File too large");
+  }
+  CHECK(bytes_of(path) == before);
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path("")), {}) == 1);
+}
+
+TEST_CASE("an average is the mean of each parameter, rounded once") {
+  const TemporaryFolder folder;
+  std::vector<std::string> paths;
+  std::vector<std::vector<float>> models;
+  OneDevice<> one;
+  for (std::uint32_t number = 0; number < 3; ++number) {
+    paths.push_back(folder.path(text("epoch-", number)));
+    train_on(one.strategy, number, number + 1);
+    save_model(one.strategy, paths.back(), {{"epoch", std::to_string(number)}});
+    models.push_back(contents_of(one.strategy).buffers[0]);
+  }
+  average_models(paths, folder.path("average"));
+  OneDevice<> loaded;
+  const auto metadata = load_model(loaded.strategy, folder.path("average"));
+  CHECK(metadata == io::Metadata{{"format", "pt"}, {"epoch", "0"}});
+  const auto values = contents_of(loaded.strategy).buffers[0];
+  const auto trained = static_cast<std::size_t>(one.strategy.objective().layout().trained);
+  for (std::size_t i = 0; i < trained; ++i) {
+    const double sum = static_cast<double>(models[0][i]) + static_cast<double>(models[1][i]) +
+                       static_cast<double>(models[2][i]);
+    REQUIRE(values[i] == static_cast<float>(sum / 3));
+  }
+
+  average_models(std::vector{paths[1]}, paths[1]);  // over itself
+  load_model(loaded.strategy, paths[1]);
+  CHECK(contents_of(loaded.strategy).buffers[0] == models[1]);
+}
+
+TEST_CASE("models that differ in more than their numbers have no average") {
+  const TemporaryFolder folder;
+  OneDevice<> one;
+  const std::vector<std::string> paths{folder.path("a"), folder.path("b")};
+  for (const auto& path : paths) save_model(one.strategy, path, {});
+  const auto refused = [&](const Edit& edit) {
+    FileContents contents(paths[1]);
+    edit(contents);
+    contents.write(paths[1]);
+    const auto message =
+        message_of<FormatError>([&] { return average_models(paths, folder.path("to")), 0; });
+    save_model(one.strategy, paths[1], {});
+    return message.starts_with(paths[1] + ": ") ? message.substr(paths[1].size() + 2) : message;
+  };
+  const auto count = nn::named_parameters(one.strategy.objective()).size() - 2;
+  CHECK(refused([](auto& file) { remove(file, some_weight); }) ==
+        text("has ", count - 1, " tensors, ", paths[0], " has ", count));
+  CHECK(refused([](auto& file) { file[some_weight].name = "x"; }) ==
+        "has no tensor \"" + some_weight + "\"");
+  CHECK(refused([](auto& file) {
+          file[some_weight].shape = {24, 40};
+        }) == "tensor \"" + some_weight + "\" has the shape (24, 40), that of " + paths[0] +
+                  " has (40, 24)");
+  CHECK(refused([](auto& file) { file[some_weight].dtype = io::DType::I32; }) ==
+        "tensor \"" + some_weight + "\" is I32 (40, 24), not 960 of F32");
+  CHECK(message_of<ArgumentError>([&] { return average_models({}, folder.path("to")), 0; }) ==
+        "average_models: no models");
+  CHECK_FALSE(std::filesystem::exists(folder.path("to")));
+}

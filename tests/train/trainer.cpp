@@ -1,0 +1,395 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/train/trainer.hpp>
+
+#include <weft/optim/schedules.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "../file_size_limit.hpp"
+#include "../message_of.hpp"
+#include "../temporary_folder.hpp"
+#include "small_runs.hpp"
+
+using namespace weft;
+using namespace weft::testing;
+using namespace weft::train;
+
+namespace {
+
+constexpr data::BatchRule rule{.unit = data::BatchUnit::sentences, .budget = 6};
+constexpr index_t batches = 4;  // of 22 sentences
+const optim::Noam noam{.d_model = 24, .factor = 0.2, .warmup = 10};
+
+//! What an epoch reports, but for the time that it took.
+using EpochNumbers =
+    std::tuple<index_t, index_t, index_t, double, double, double, std::optional<double>, bool>;
+
+EpochNumbers numbers_of(const EpochReport& r) {
+  return {r.epoch, r.updates, r.skipped, r.rate, r.train_loss, r.valid_loss, r.valid_score, r.best};
+}
+
+//! What a run told.
+struct Log {
+  std::vector<double> losses;  // of each update
+  std::vector<EpochNumbers> epochs;
+
+  friend bool operator==(const Log&, const Log&) = default;
+};
+
+//! Runs on one corpus. What happens is added to `log`.
+struct Course {
+  data::ParallelCorpus train = random_corpus(22, 1), valid = random_corpus(9, 2);
+  Log log;
+
+  [[nodiscard]] TrainerHooks hooks(index_t interrupt_after = 0) {
+    TrainerHooks hooks;
+    auto updates = std::make_shared<index_t>(0);
+    hooks.after_update = [this, updates](const UpdateReport& report) {
+      ++*updates;
+      log.losses.push_back(report.step.loss.loss.value());
+    };
+    hooks.after_epoch = [this](const EpochReport& report) {
+      log.epochs.push_back(numbers_of(report));
+    };
+    hooks.interrupted = [updates, interrupt_after] { return *updates == interrupt_after; };
+    return hooks;
+  }
+
+  template <class Strategy, class Schedule = optim::Noam>
+  [[nodiscard]] Trainer<Strategy, Schedule> trainer(Strategy& strategy, const std::string& folder,
+                                                    const TrainerSettings& settings,
+                                                    TrainerHooks hooks,
+                                                    const Schedule& schedule = noam) const {
+    return {strategy, train, valid, rule, schedule, RunFolder(folder), settings, std::move(hooks)};
+  }
+};
+
+//! Which values a model's file holds.
+std::vector<float> values_in(const std::string& path) {
+  OneDevice<> one;
+  load_model(one.strategy, path);
+  return contents_of(one.strategy).buffers[0];
+}
+
+using Files = std::map<std::string, std::string>;
+
+//! The bytes of every file.
+Files files_in(const std::string& folder) {
+  Files files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    files[entry.path().filename().string()] = bytes_of(entry.path().string());
+  }
+  return files;
+}
+
+std::set<std::string> names_in(const std::string& folder) {
+  std::set<std::string> names;
+  for (const auto& [name, bytes] : files_in(folder)) names.insert(name);
+  return names;
+}
+
+}  // namespace
+
+TEST_CASE("a run that was interrupted anywhere goes on with the same bits, on any devices") {
+  const TemporaryFolder folder;
+  const TrainerSettings settings{.max_epochs = 3, .averaged_epochs = 2};
+  Course whole;
+  OneDevice<> one;
+  const auto ended =
+      whole.trainer(one.strategy, folder.path("whole"), settings, whole.hooks()).run();
+  REQUIRE(ended == Ended::max_epochs);
+  REQUIRE(whole.log.losses.size() == 3 * batches);
+  REQUIRE(whole.log.epochs.size() == 3);
+
+  // At the first update, within epochs, at an epoch's end, at the very end.
+  for (const index_t interrupt_after : {1, 2, 4, 7, 12}) {
+    CAPTURE(interrupt_after);
+    const auto path = folder.path(text("interrupted-", interrupt_after));
+    Course course;
+    {
+      Devices first(2);
+      CHECK(course.trainer(first.strategy, path, settings, course.hooks(interrupt_after)).run() ==
+            Ended::interrupted);
+      CHECK(std::ssize(course.log.losses) == interrupt_after);
+      CHECK(first.strategy.state().updates() == interrupt_after);
+    }
+    Devices second(static_cast<int>(interrupt_after % 3) + 1);
+    auto trainer = course.trainer(second.strategy, path, settings, course.hooks());
+    trainer.resume();
+    CHECK(trainer.run() == Ended::max_epochs);
+    CHECK(course.log == whole.log);
+    CHECK(contents_of(second.strategy) == contents_of(one.strategy));
+    CHECK(files_in(path) == files_in(folder.path("whole")));
+  }
+}
+
+TEST_CASE("a run that was interrupted at every update goes on with the same bits") {
+  const TemporaryFolder folder;
+  const TrainerSettings settings{.max_epochs = 2};
+  Course whole, pieces;
+  OneDevice<> one;
+  whole.trainer(one.strategy, folder.path("whole"), settings, whole.hooks()).run();
+  for (bool first = true;; first = false) {
+    OneDevice<> again;
+    auto trainer = pieces.trainer(again.strategy, folder.path("run"), settings, pieces.hooks(1));
+    if (!first) trainer.resume();
+    if (trainer.run() != Ended::interrupted) break;
+  }
+  CHECK(pieces.log == whole.log);
+  CHECK(files_in(folder.path("run")) == files_in(folder.path("whole")));
+}
+
+TEST_CASE("a run of so many updates ends within an epoch, is saved, and can be gone on with") {
+  const TemporaryFolder folder;
+  Course whole, course;
+  OneDevice<> one;
+  whole.trainer(one.strategy, folder.path("whole"), {.max_updates = 10}, whole.hooks()).run();
+  CHECK(whole.log.losses.size() == 10);
+  CHECK(whole.log.epochs.size() == 2);
+  {
+    OneDevice<> first;
+    auto trainer =
+        course.trainer(first.strategy, folder.path("run"), {.max_updates = 6}, course.hooks());
+    CHECK(trainer.run() == Ended::max_updates);
+    CHECK(course.log.losses.size() == 6);
+    CHECK(trainer.run() == Ended::max_updates);
+    CHECK(course.log.losses.size() == 6);
+  }
+  OneDevice<> second;
+  auto trainer =
+      course.trainer(second.strategy, folder.path("run"), {.max_updates = 10}, course.hooks());
+  trainer.resume();
+  CHECK(trainer.run() == Ended::max_updates);
+  CHECK(course.log == whole.log);
+  CHECK(files_in(folder.path("run")) == files_in(folder.path("whole")));
+}
+
+TEST_CASE("updates and epochs are counted, and each is reported once") {
+  const TemporaryFolder folder;
+  Course course;
+  OneDevice<> one;
+  std::vector<UpdateReport> updates;
+  std::vector<EpochReport> epochs;
+  int scores = 0, questions = 0;
+  const TrainerHooks hooks{
+      .after_update = [&](const UpdateReport& report) { updates.push_back(report); },
+      .after_epoch = [&](const EpochReport& report) { epochs.push_back(report); },
+      .score = [&] { return static_cast<double>(++scores); },
+      .interrupted = [&] { return ++questions < 0; }};
+  auto trainer = course.trainer(one.strategy, folder.path("run"), {.max_epochs = 2}, hooks);
+  CHECK(trainer.run() == Ended::max_epochs);
+  CHECK(scores == 2);
+  CHECK(questions == 2 * batches);
+  REQUIRE(updates.size() == 2 * batches);
+  REQUIRE(epochs.size() == 2);
+
+  double loss = 0.0;
+  index_t tokens = 0;
+  for (index_t i = 0; i < 2 * batches; ++i) {
+    const auto& report = updates[static_cast<std::size_t>(i)];
+    CHECK(report.update == i + 1);
+    CHECK(report.epoch == i / batches + 1);
+    CHECK(report.batch == i % batches + 1);
+    CHECK(report.batches_in_epoch == batches);
+    CHECK(report.rate == noam(i + 1));
+    CHECK_FALSE(report.step.skipped);
+    if (report.epoch == 2) {
+      loss += report.step.loss.loss.value();
+      tokens += report.step.loss.tokens.value();
+    }
+  }
+  CHECK(tokens == std::ssize(course.train.target.tokens) + course.train.size());
+  CHECK(epochs[1].train_loss == loss / static_cast<double>(tokens));
+  CHECK(epochs[1].epoch == 2);
+  CHECK(epochs[1].updates == 2 * batches);
+  CHECK(epochs[1].skipped == 0);
+  CHECK(epochs[1].rate == noam(2 * batches));
+  CHECK(epochs[1].valid_score == 2.0);
+  CHECK(epochs[1].best);
+  CHECK(epochs[1].seconds > 0.0);
+  CHECK(epochs[1].tokens_per_second == Approx(static_cast<double>(tokens) / epochs[1].seconds));
+  CHECK(epochs[1].valid_loss == trainer.validate());
+  CHECK(trainer.run() == Ended::max_epochs);  // again: there is nothing left to do
+  CHECK(updates.size() == 2 * batches);
+}
+
+TEST_CASE("hooks may all be empty") {
+  const TemporaryFolder folder;
+  Course course;
+  OneDevice<> one;
+  CHECK(course.trainer(one.strategy, folder.path("run"), {.max_updates = 5}, {}).run() ==
+        Ended::max_updates);
+  CHECK(one.strategy.state().updates() == 5);
+}
+
+TEST_CASE("the validation loss is per token over the whole set, without dropout") {
+  const TemporaryFolder folder;
+  Course course;
+  OneDevice<> one;
+  auto trainer = course.trainer(one.strategy, folder.path("run"), {}, {});
+  data::TranslationBatch all;
+  const std::vector<index_t> sentences{0, 1, 2, 3, 4, 5, 6, 7, 8};
+  data::fill_batch(course.valid, sentences, all);
+  const auto sum = one.strategy.evaluate(DeviceBatch(all));
+  // The same rows in other batches: their products round otherwise.
+  CHECK(trainer.validate() == Approx(sum.loss.value() / static_cast<double>(all.target_tokens())));
+  CHECK(trainer.validate() == trainer.validate());
+}
+
+TEST_CASE("training ends when the validation loss has not improved for as long as patience says") {
+  const TemporaryFolder folder;
+  Course course;
+  OneDevice<> one;
+  // At a rate of 0 the model stays as it is: the first epoch is the best.
+  auto trainer = course.trainer(one.strategy, folder.path("run"), {.patience = 2}, course.hooks(),
+                                optim::Constant{0.0});
+  CHECK(trainer.run() == Ended::patience);
+  REQUIRE(course.log.epochs.size() == 3);
+  CHECK(std::get<bool>(course.log.epochs[0]));
+  CHECK_FALSE(std::get<bool>(course.log.epochs[1]));
+  CHECK_FALSE(std::get<bool>(course.log.epochs[2]));
+}
+
+TEST_CASE("the best model is that of the highest score, also over an interruption") {
+  const TemporaryFolder folder;
+  const std::vector<double> scores{3.0, 5.0, 4.0, 5.0, 2.0};
+  // Interrupted in the third epoch, or not at all.
+  const index_t interrupt_after = GENERATE(0, 2 * batches + 1);
+  Course course;
+  std::vector<std::vector<float>> models;
+  const auto run = [&](bool resume, index_t updates) {
+    OneDevice<> one;
+    auto hooks = course.hooks(updates);
+    hooks.score = [&] {
+      models.push_back(contents_of(one.strategy).buffers[0]);
+      return scores.at(models.size() - 1);
+    };
+    auto trainer = course.trainer(one.strategy, folder.path("run"), {.patience = 3}, hooks);
+    if (resume) trainer.resume();
+    return trainer.run();
+  };
+  auto ended = run(false, interrupt_after);
+  if (interrupt_after > 0) {
+    CHECK(ended == Ended::interrupted);
+    ended = run(true, 0);
+  }
+  CHECK(ended == Ended::patience);
+  REQUIRE(models.size() == 5);
+  const RunFolder files(folder.path("run"));
+  CHECK(values_in(files.best()) == models[1]);
+  CHECK(values_in(files.epoch(5)) == models[4]);
+  CHECK(models[1] != models[3]);
+}
+
+TEST_CASE("of the epochs' models the latest are kept, under the metadata that was given") {
+  const TemporaryFolder folder;
+  Course course;
+  OneDevice<> one;
+  course
+      .trainer(one.strategy, folder.path("run"),
+               {.max_epochs = 5, .averaged_epochs = 3, .model_metadata = {{"longest", "24"}}}, {})
+      .run();
+  const RunFolder files(folder.path("run"));
+  CHECK(names_in(files.path()) ==
+        std::set<std::string>{"best.safetensors", "epoch-3.safetensors", "epoch-4.safetensors",
+                              "epoch-5.safetensors", "state.safetensors"});
+  CHECK(io::SafetensorsFile(files.epoch(4)).metadata() ==
+        io::Metadata{{"epoch", "4"}, {"format", "pt"}, {"longest", "24"}, {"updates", "16"}});
+  CHECK(values_in(files.epoch(5)) == contents_of(one.strategy).buffers[0]);
+  CHECK(files.epochs(5, 3).size() == 3);
+}
+
+TEST_CASE("when the disk is full the run fails, and goes on later from the state that it had") {
+  const TemporaryFolder folder;
+  Course whole, course;
+  OneDevice<> one;
+  whole.trainer(one.strategy, folder.path("whole"), {.max_epochs = 2}, whole.hooks()).run();
+
+  const RunFolder files(folder.path("run"));
+  {
+    OneDevice<> first;
+    auto trainer = course.trainer(first.strategy, files.path(), {.max_epochs = 1}, course.hooks());
+    trainer.run();
+  }
+  const auto before = files_in(files.path());
+  // A model has some 80 kB, a state three times as much: first only the state does not fit.
+  const auto model_bytes = static_cast<rlim_t>(bytes_of(files.best()).size());
+  for (const rlim_t limit_bytes : {2 * model_bytes, rlim_t{4096}}) {
+    OneDevice<> second;
+    Course failing;
+    auto trainer =
+        failing.trainer(second.strategy, files.path(), {.max_epochs = 2}, failing.hooks());
+    trainer.resume();
+    const FileSizeLimit limit(limit_bytes);
+    CHECK_THAT(
+        message_of<SystemError>([&] { return trainer.run(); }),
+        Catch::StartsWith("cannot write " + files.path()) && Catch::EndsWith(": File too large"));
+    CHECK(bytes_of(files.state()) == before.at("state.safetensors"));
+  }
+  for (const auto& name : names_in(files.path())) {
+    CHECK(name.find(".tmp") == std::string::npos);
+  }
+
+  OneDevice<> third;
+  auto trainer = course.trainer(third.strategy, files.path(), {.max_epochs = 2}, course.hooks());
+  trainer.resume();
+  CHECK(trainer.run() == Ended::max_epochs);
+  CHECK(course.log == whole.log);
+  CHECK(files_in(files.path()) == files_in(folder.path("whole")));
+}
+
+TEST_CASE("sets without sentences are refused") {
+  const TemporaryFolder folder;
+  Course course;
+  OneDevice<> one;
+  auto empty = course;
+  empty.valid = {};
+  CHECK(message_of<DataError>([&] {
+          return empty.trainer(one.strategy, folder.path("run"), {}, {}).validate();
+        }) == "trainer: the validation set has no sentences");
+  empty = course;
+  empty.train = {};
+  auto trainer = empty.trainer(one.strategy, folder.path("run"), {}, {});
+  CHECK(message_of<DataError>([&] { return trainer.run(); }) ==
+        "loader: the corpus has no sentences");
+}
+
+TEST_CASE("a state that is missing, or no trainer's, or another recipe's changes nothing") {
+  const TemporaryFolder folder;
+  const RunFolder files(folder.path("run"));
+  Course course;
+  OneDevice<> one, other({.seed = 6});
+  const auto refusal = [&](OneDevice<>& resumed) {
+    auto trainer = course.trainer(resumed.strategy, files.path(), {}, {});
+    const auto before = contents_of(resumed.strategy);
+    const auto message = message_of([&] { return trainer.resume(), 0; });
+    CHECK(contents_of(resumed.strategy) == before);
+    return message;
+  };
+  CHECK(refusal(one) == "cannot open " + files.state() + ": No such file or directory");
+
+  train_on(one.strategy, 0, 1);
+  save_state(one.strategy, files.state(), {});
+  train_on(one.strategy, 1, 2);
+  CHECK(refusal(one) == files.state() + ": its metadata has no whole number \"epoch\"");
+
+  course.trainer(one.strategy, files.path(), {.max_updates = 3}, {}).run();
+  train_on(one.strategy, 1, 2);
+  CHECK_THAT(refusal(other), Catch::Contains("seed 5, this one has 6"));
+  FileContents contents(files.state());
+  contents.metadata["batch"] = "-2";
+  contents.write(files.state());
+  CHECK(refusal(one) == files.state() + ": its metadata has \"batch\" -2");
+}
