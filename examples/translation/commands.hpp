@@ -24,6 +24,7 @@
 
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <fstream>
 #include <functional>
@@ -67,22 +68,67 @@ inline std::vector<std::string> joined(std::vector<std::string> lines, bool join
   return lines;
 }
 
+//! The search's settings for a target vocabulary.
+inline weft::generate::SearchSettings search_settings(const Vocabularies& words,
+                                                      const TranslateOptions& options) {
+  return {.beam = options.beam,
+          .length_penalty = options.length_penalty,
+          .max_length_b = options.max_length,
+          .bos = words.target.bos(),
+          .eos = words.target.eos(),
+          .forbidden = {words.target.pad()}};
+}
+
+//! Translates rows of words into lines.
 template <class Strategy>
 std::vector<std::string> translate_rows(Strategy& strategy, const weft::data::TokenRows& rows,
                                         const Vocabularies& words,
                                         const TranslateOptions& options) {
-  const weft::generate::SearchSettings settings{.beam = options.beam,
-                                                .length_penalty = options.length_penalty,
-                                                .max_length_b = options.max_length,
-                                                .bos = words.target.bos(),
-                                                .eos = words.target.eos(),
-                                                .forbidden = {words.target.pad()}};
   std::vector<std::string> lines;
-  for (const auto& hypothesis :
-       weft::train::translate(strategy, rows, words.source.eos(), settings, options.batch)) {
+  for (const auto& hypothesis : weft::train::translate(
+           strategy, rows, words.source.eos(), search_settings(words, options), options.batch)) {
     lines.push_back(words.target.decode(hypothesis.tokens));
   }
   return joined(std::move(lines), options.join_subwords);
+}
+
+//! Translates lines of text. A line without words stays one.
+//!
+//! **Errors.** DataError for a line that is longer than the model's positions, unless it is to be
+//! truncated; how many were is then said.
+template <class Strategy>
+std::vector<std::string> translate_lines(Strategy& strategy, const std::vector<std::string>& lines,
+                                         const Vocabularies& words,
+                                         const TranslateOptions& options) {
+  const weft::index_t most = strategy.objective().model().longest() - 1;  // and the end
+  weft::data::TokenRows rows;
+  std::vector<std::size_t> row_of_line;
+  weft::index_t truncated = 0, unknown = 0;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    auto ids = words.source.encode(lines[i]);
+    if (ids.empty()) continue;
+    if (std::ssize(ids) > most) {
+      if (!options.truncate) {
+        throw weft::DataError(weft::text("line ", i + 1, " has ", ids.size(),
+                                         " words, the model takes ", most,
+                                         "; --truncate cuts such lines"));
+      }
+      ids.resize(static_cast<std::size_t>(most));
+      ++truncated;
+    }
+    unknown += std::ranges::count(ids, words.source.unk());
+    rows.tokens.insert(rows.tokens.end(), ids.begin(), ids.end());
+    rows.end_row();
+    row_of_line.push_back(i);
+  }
+  if (truncated > 0) print(weft::text(truncated, " lines were truncated to ", most, " words"));
+  if (unknown > 0) print(weft::text(unknown, " words are not in the vocabulary"));
+  std::vector<std::string> results(lines.size());
+  auto found = translate_rows(strategy, rows, words, options);
+  for (std::size_t row = 0; row < found.size(); ++row) {
+    results[row_of_line[row]] = std::move(found[row]);
+  }
+  return results;
 }
 
 //! BLEU in its line of text, for a tokenizer's name or "multi-bleu".
@@ -225,17 +271,16 @@ int train_command(const Options& options) {
   };
   TranslateOptions search;
   search.join_subwords = true;
-  if (o.score) {
-    std::vector<std::string> references;
-    for (const auto pair : validation.corpus.pairs) {
-      references.push_back(join_subwords(valid_pairs.target[static_cast<std::size_t>(pair)]));
-    }
-    hooks.score = [&, references] {
-      return detail::bleu(detail::translate_rows(strategy, validation.corpus.source, words, search),
-                          references, "none")
-          .first;
-    };
+  std::vector<std::string> references;
+  for (const auto pair : validation.corpus.pairs) {
+    references.push_back(join_subwords(valid_pairs.target[static_cast<std::size_t>(pair)]));
   }
+  const auto validation_bleu = [&] {
+    return detail::bleu(detail::translate_rows(strategy, validation.corpus.source, words, search),
+                        references, "none")
+        .first;
+  };
+  if (o.score) hooks.score = validation_bleu;
 
   auto metadata = fingerprints(words);
   metadata["longest"] = std::to_string(o.longest);
@@ -261,8 +306,11 @@ int train_command(const Options& options) {
   const auto epochs = folder.epochs(last.epoch, o.average);
   if (!epochs.empty()) {
     weft::train::average_models(epochs, folder.average());
+    weft::train::load_model(strategy, folder.average());
     detail::print(weft::text("the mean of ", epochs.size(), " models is in ", folder.average()));
   }
+  const double bleu = validation_bleu();
+  detail::print(weft::text("BLEU of the validation corpus: ", weft::fixed(bleu, 2)));
   Figures summary{{"strategy", std::string(Strategy::name)},
                   {"devices", weft::index_t{options.devices}},
                   {"threads", weft::index_t{options.threads}},
@@ -275,8 +323,8 @@ int train_command(const Options& options) {
                    training_seconds > 0.0 ? static_cast<double>(tokens) / training_seconds : 0.0},
                   {"peak_memory_bytes", detail::peak_memory_bytes()},
                   {"train_loss", last.train_loss},
-                  {"valid_loss", last.valid_loss}};
-  if (last.valid_score) summary.emplace_back("bleu", *last.valid_score);
+                  {"valid_loss", last.valid_loss},
+                  {"bleu", bleu}};
   write_summary(o.summary, summary);
   return 0;
 }
@@ -284,13 +332,10 @@ int train_command(const Options& options) {
 template <class Strategy>
 int translate_command(const Options& options) {
   detail::LoadedModel<Strategy> model(options, options.translate);
-  weft::data::TokenRows rows;
-  for (std::string line; std::getline(std::cin, line);) {
-    model.words.source.encode(line, rows.tokens);
-    rows.end_row();
-  }
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(std::cin, line);) lines.push_back(std::move(line));
   for (const auto& line :
-       detail::translate_rows(model.strategy, rows, model.words, options.translate)) {
+       detail::translate_lines(model.strategy, lines, model.words, options.translate)) {
     std::printf("%s\n", line.c_str());
   }
   return 0;
@@ -307,13 +352,8 @@ int evaluate_command(const Options& options) {
   } else {
     detail::LoadedModel<Strategy> model(options, o.translate);
     const auto pairs = read_pairs(o.corpus, "corpus to translate");
-    weft::data::TokenRows rows;
-    for (const auto& line : pairs.source) {
-      model.words.source.encode(line, rows.tokens);
-      rows.end_row();
-    }
     references = detail::joined(pairs.target, o.translate.join_subwords);
-    hypotheses = detail::translate_rows(model.strategy, rows, model.words, o.translate);
+    hypotheses = detail::translate_lines(model.strategy, pairs.source, model.words, o.translate);
   }
   const auto [score, line] = detail::bleu(hypotheses, references, o.tokenize);
   std::printf("%s\n", line.c_str());

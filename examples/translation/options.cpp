@@ -43,6 +43,8 @@ void add_search(CLI::App& app, TranslateOptions& options) {
   app.add_option("--batch", options.batch, "Sentences that are searched together")
       ->check(CLI::PositiveNumber)
       ->group(group);
+  app.add_flag("--truncate", options.truncate,
+               "Cut sentences that are longer than the model's positions");
   app.add_flag("--join-subwords", options.join_subwords,
                "Join what '@@ ' splits (subword-nmt) in the output");
 }

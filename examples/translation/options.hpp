@@ -59,6 +59,7 @@ struct TranslateOptions {
   double length_penalty = 1.0;
   weft::index_t max_length = 200;
   weft::index_t batch = 64;
+  bool truncate = false;
   bool join_subwords = false;
 };
 

@@ -1,0 +1,183 @@
+# SPDX-FileCopyrightText: 2026 The weft authors
+# SPDX-License-Identifier: Apache-2.0
+"""Uses the translation programs as a person would, and as a person would not:
+check.py SINGLE DATA_PARALLEL"""
+import gzip
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+SINGLE, DATA_PARALLEL = "", ""
+DIGITS = "null eins zwei drei vier fuenf sechs sieben acht neun".split()
+WORDS = "zero one two three four five six seven eight nine".split()
+
+
+def pairs(count, start=0):
+    """Numbers of five digits, spelt digit by digit."""
+    for n in range(start, start + count):
+        digits = [int(d) for d in f"{n * 7919 % 100000:05d}"]
+        yield " ".join(DIGITS[d] for d in digits), " ".join(WORDS[d] for d in digits)
+
+
+class Translation(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.write("train", pairs(300))
+        self.write("valid", pairs(20, 4000))
+
+    def write(self, name, rows):
+        rows = list(rows)
+        for side in (0, 1):
+            text = "".join(row[side] + "\n" for row in rows)
+            (self.folder / f"{name}.{'de' if side == 0 else 'en'}").write_text(text)
+
+    def run_program(self, *arguments, program=None, stdin=""):
+        return subprocess.run([program or DATA_PARALLEL, *map(str, arguments)], input=stdin,
+                              capture_output=True, text=True, timeout=300, check=False)
+
+    def corpus(self, train="train", valid="valid"):
+        return ["--source", self.folder / f"{train}.de", "--target", self.folder / f"{train}.en",
+                "--valid-source", self.folder / f"{valid}.de",
+                "--valid-target", self.folder / f"{valid}.en"]
+
+    def train(self, *arguments, model="model", program=None, corpus=None):
+        return self.run_program("train", self.folder / model, *(corpus or self.corpus()),
+                                "--tokens", 600, "--warmup", 50, "--rate", 0.003, "--dropout", 0.1,
+                                *arguments, program=program)
+
+    def refused(self, run, *parts):
+        self.assertNotEqual(run.returncode, 0, run.stderr)
+        for part in parts:
+            self.assertIn(part, run.stderr)
+
+    def test_learns_translates_and_scores(self):
+        summary = self.folder / "summary.json"
+        self.write("more", pairs(1000))
+        run = self.train("--max-epochs", 40, "--average", 2, "--summary", summary,
+                         "--log", self.folder / "log", "--devices", 2,
+                         corpus=self.corpus("more"))
+        self.assertEqual(run.returncode, 0, run.stderr)
+        figures = json.loads(summary.read_text())
+        for name in ("strategy", "devices", "parameters", "updates", "seconds",
+                     "tokens_per_second", "peak_memory_bytes", "train_loss", "valid_loss", "bleu"):
+            self.assertIn(name, figures)
+        self.assertEqual(figures["strategy"], "data_parallel")
+        self.assertGreater(figures["bleu"], 50)  # 11 after a fifth of these updates
+        log = [json.loads(line) for line in (self.folder / "log").read_text().splitlines()]
+        self.assertEqual([line["epoch"] for line in log], list(range(1, 41)))
+        self.assertEqual(sorted(path.name for path in (self.folder / "model").glob("epoch-*")),
+                         ["epoch-39.safetensors", "epoch-40.safetensors"])
+
+        run = self.run_program("translate", self.folder / "model",
+                               stdin="eins zwei drei vier fuenf\n\nacht acht unbekannt\n")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        lines = run.stdout.splitlines()
+        self.assertEqual(len(lines), 3)
+        self.assertLessEqual(set(lines[0].split()), set(WORDS))
+        self.assertEqual(lines[1], "")
+        self.assertIn("1 words are not in the vocabulary", run.stderr)
+
+        score = self.run_program("evaluate", self.folder / "model", "--source",
+                                 self.folder / "valid.de", "--target", self.folder / "valid.en",
+                                 "--tokenize", "none", program=SINGLE)
+        self.assertEqual(score.returncode, 0, score.stderr)
+        self.assertTrue(score.stdout.startswith("BLEU = "))
+
+        long_line = "eins " * 300
+        self.refused(self.run_program("translate", self.folder / "model", stdin=long_line + "\n"),
+                     "line 1 has 300 words", "--truncate")
+        self.assertEqual(self.run_program("translate", self.folder / "model", "--truncate",
+                                          stdin=long_line + "\n").returncode, 0)
+
+        path = self.folder / "model/best.safetensors"
+        whole = path.read_bytes()
+        path.write_bytes(whole[:len(whole) // 2])
+        self.refused(self.run_program("translate", self.folder / "model", "--model", "best"),
+                     "best.safetensors")
+        path.write_bytes(whole)
+        vocabulary = self.folder / "model/source.vocabulary"
+        vocabulary.write_text(vocabulary.read_text().replace("eins", "uno"))
+        self.refused(self.run_program("translate", self.folder / "model"), "another source_vocab")
+
+    def test_an_interrupted_run_resumes_to_the_same_bits(self):
+        whole = self.train("--max-epochs", 6, model="whole")
+        self.assertEqual(whole.returncode, 0, whole.stderr)
+        command = [DATA_PARALLEL, "train", self.folder / "parts", *self.corpus(), "--tokens", 600,
+                   "--warmup", 50, "--rate", 0.003, "--dropout", 0.1, "--max-epochs", 6]
+        process = subprocess.Popen(list(map(str, command)), stderr=subprocess.PIPE, text=True)
+        while not (self.folder / "parts/epoch-2.safetensors").exists():
+            self.assertIsNone(process.poll())
+            time.sleep(0.01)
+        process.send_signal(signal.SIGTERM)
+        stderr = process.communicate(timeout=60)[1]
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM, stderr)
+        self.assertIn("--resume", stderr)
+        resumed = self.run_program(*command[1:], "--resume")
+        self.assertEqual(resumed.returncode, 0, resumed.stderr)
+        for name in ("epoch-6.safetensors", "average.safetensors", "state.safetensors"):
+            self.assertEqual((self.folder / "whole" / name).read_bytes(),
+                             (self.folder / "parts" / name).read_bytes(), name)
+
+    def test_one_device_and_two_give_the_same_model(self):
+        recipe = ["--max-epochs", 2, "--lanes", 2, "--micro-batches", 4]
+        self.assertEqual(self.train(*recipe, model="one", program=SINGLE).returncode, 0)
+        self.assertEqual(self.train(*recipe, "--devices", 2, model="two").returncode, 0)
+        self.assertEqual((self.folder / "one/epoch-2.safetensors").read_bytes(),
+                         (self.folder / "two/epoch-2.safetensors").read_bytes())
+
+    def test_corpora_that_cannot_be_used_are_refused(self):
+        def refused(*parts, train="train"):
+            self.refused(self.train("--max-updates", 2, corpus=self.corpus(train)), *parts)
+        refused("cannot", "nowhere.de", train="nowhere")
+        self.write("empty", [])
+        refused("no sentences", train="empty")
+        self.write("short", pairs(5))
+        (self.folder / "short.en").write_text("one\n")
+        refused("short.en", train="short")
+        self.write("bytes", pairs(5))
+        (self.folder / "bytes.de").write_bytes(b"eins\n\xff\xfe\n" * 3)
+        refused("UTF-8", "line 2", train="bytes")
+        self.write("cut", pairs(5))
+        (self.folder / "cut.de").write_bytes(gzip.compress(b"eins zwei\n" * 1000)[:-20])
+        refused("cut.de", train="cut")
+        self.write("long", [("eins " * 300, "one")])
+        refused("long.de", "line 1", "301", "256", train="long")
+        run = self.train("--max-updates", 2, "--too-long", "drop", model="dropped",
+                         corpus=self.corpus("train"))
+        self.assertEqual(run.returncode, 0, run.stderr)
+
+    def test_command_lines_that_make_no_sense_are_refused(self):
+        for arguments, part in ((["--devices", 0, "train", "m"], "devices"),
+                                (["train"], "folder"),
+                                (["fly"], "subcommand"),
+                                (["train", self.folder / "m"], "training corpus"),
+                                (["translate", self.folder / "nothing"], "no folder"),
+                                (["train", self.folder / "train.de" / "m", *self.corpus()],
+                                 "cannot make the folder")):
+            run = self.run_program(*arguments)
+            self.assertNotEqual(run.returncode, 0, arguments)
+            self.assertIn(part, run.stderr + run.stdout)
+
+    def test_more_devices_than_sentences(self):
+        self.write("few", pairs(3))
+        run = self.train("--max-epochs", 2, "--devices", 8, corpus=self.corpus("few", "few"))
+        self.assertEqual(run.returncode, 0, run.stderr)
+
+    def test_texts_are_scored_as_sacrebleu_does(self):
+        (self.folder / "h").write_text("the cat sat on the mat .\nhello there , world !\n")
+        (self.folder / "r").write_text("the cat sat on a mat .\nhello there , world !\n")
+        run = self.run_program("evaluate", "--hypotheses", self.folder / "h", "--references",
+                               self.folder / "r", "--tokenize", "13a", program=SINGLE)
+        # sacrebleu 2.6.0: corpus_bleu with these lines
+        self.assertEqual(run.stdout.split()[2], "69.19", run.stdout)
+
+
+if __name__ == "__main__":
+    SINGLE, DATA_PARALLEL = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    unittest.main(argv=sys.argv[:1])
