@@ -104,20 +104,19 @@ TEST_CASE("the three products of a linear layer are adjoint to each other") {
 }
 
 TEST_CASE("a product has the same bits on any team") {
-  // oneDNN: below a part of 16 rows or columns, and for K > 768 in matrices whose widths are not
-  // multiples of 256, it would take another kernel for another part.
+  // Left out is what oneDNN 2.6 does not keep: K > 768 with widths that are not multiples of 256.
   struct Sizes {
     index_t M, N, K;
   };
   for (const Kind kind : kinds) {
-    for (const auto [M, N, K] : {Sizes{65, 65, 513}, Sizes{129, 96, 200}, Sizes{70, 200, 300},
-                                 Sizes{1, 300, 700}, Sizes{300, 1, 700}, Sizes{400, 130, 257},
-                                 Sizes{200, 512, 512}, Sizes{300, 256, 1024}}) {
+    for (const Sizes size : {Sizes{65, 65, 513}, Sizes{129, 96, 200}, Sizes{70, 200, 300},
+                             Sizes{1, 300, 700}, Sizes{300, 1, 700}, Sizes{400, 130, 257},
+                             Sizes{200, 512, 512}, Sizes{300, 256, 1024}}) {
       for (const Write write : {Write::replace, Write::accumulate}) {
-        CAPTURE(static_cast<int>(kind), M, N, K, write == Write::accumulate);
+        CAPTURE(static_cast<int>(kind), size.M, size.N, size.K, write == Write::accumulate);
         CHECK(team_difference([&](Cpu& device) {
-                const Factors factors(device, kind, M, N, K);
-                const auto c = random_tensor(device, {M, N}, 3);
+                const Factors factors(device, kind, size.M, size.N, size.K);
+                const auto c = random_tensor(device, {size.M, size.N}, 3);
                 factors.multiply(device, c, write);
                 return std::vector{c};
               }) == "");

@@ -25,10 +25,11 @@ namespace {
 constexpr double u = 0x1p-24;
 constexpr index_t n = 2 * block_size + 21;
 
-//! Values, gradients and two buffers of an optimizer, the second positive.
+//! Values, gradients and two buffers of an optimizer; the second is positive, and small enough for
+//! the share of the gradient to be seen.
 struct State {
   std::vector<float> values = random_values(n, 1), gradients = random_values(n, 2),
-                     first = random_values(n, 3), second = random_values(n, 4, 0.1f, 1.0f);
+                     first = random_values(n, 3), second = random_values(n, 4, 1e-4f, 1e-3f);
 };
 
 //! An optimizer's hyper-parameters, as PyTorch names them.

@@ -106,6 +106,9 @@ inline void multiply_part(const Product& p, ProductPart part) {
 //! Splits the longer side of the result among the team, in multiples of 64; the last part takes the
 //! rest too. A part of fewer than 16 rows or columns would take another of oneDNN's kernels, and
 //! give other bits (seen at 65 x 65 x 513 on two threads).
+//!
+//! So a product has the same bits on any team, with one exception of oneDNN 2.6: for K > 768 and
+//! widths that are not multiples of 256 it may choose a kernel by the size of the part.
 inline void multiply(Cpu& device, const Product& p) {
   if (p.M == 0 || p.N == 0) return;
   if (p.K == 0) {
