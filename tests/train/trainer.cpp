@@ -141,12 +141,15 @@ TEST_CASE("a run that was interrupted at every update goes on with the same bits
   Course whole, pieces;
   OneDevice<> one;
   whole.trainer(one.strategy, folder.path("whole"), settings, whole.hooks()).run();
-  for (bool first = true;; first = false) {
+  index_t runs = 0;
+  for (auto ended = Ended::interrupted; ended == Ended::interrupted; ++runs) {
+    REQUIRE(runs <= 2 * batches);
     OneDevice<> again;
     auto trainer = pieces.trainer(again.strategy, folder.path("run"), settings, pieces.hooks(1));
-    if (!first) trainer.resume();
-    if (trainer.run() != Ended::interrupted) break;
+    if (runs > 0) trainer.resume();
+    ended = trainer.run();
   }
+  CHECK(runs == 2 * batches + 1);
   CHECK(pieces.log == whole.log);
   CHECK(files_in(folder.path("run")) == files_in(folder.path("whole")));
 }
