@@ -7,7 +7,10 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 #include <vector>
 
 #include "../message_of.hpp"
@@ -95,6 +98,25 @@ TEST_CASE("a team of one passes exceptions on and goes on") {
   CHECK(what_of(team, [](int) { throw std::runtime_error("alone"); }) == "alone");
   CHECK(what_of(team, [](int) {}) == "(nothing)");
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they need the memory
+TEST_CASE("threads that the system does not give are an error, and end no program") {
+  // In a process of its own, which may have 1 GiB of addresses: some hundred stacks.
+  const pid_t child = fork();
+  if (child == 0) {
+    const rlimit limit{rlim_t{1} << 30, rlim_t{1} << 30};
+    setrlimit(RLIMIT_AS, &limit);
+    const std::string message = message_of<SystemError>([] { return Team(5000).size(); });
+    _exit(message.starts_with("Team: the system gave ") &&
+                  message.find(" of the 4999 threads besides the caller's: ") != std::string::npos
+              ? 0
+              : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  CHECK(status == 0);
+}
+#endif
 
 TEST_CASE("a team needs at least one thread") {
   CHECK(message_of<ArgumentError>([] { return Team(0).size(); }) ==

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <exception>
 #include <mutex>
+#include <system_error>
 #include <thread>
 #include <type_traits>
 #include <utility>
@@ -22,22 +23,26 @@ namespace weft {
 //! ThreadSanitizer understands these (it reports libgomp's barriers as races).
 class Team {
  public:
+  //! **Errors.** ArgumentError unless size > 0; SystemError if the system refuses so many threads.
   explicit Team(int size) : size_(size) {
     if (size < 1) throw ArgumentError(text("Team: needs at least one thread, not ", size));
     threads_.reserve(static_cast<std::size_t>(size - 1));
-    for (int member = 1; member < size; ++member) {
-      threads_.emplace_back([this, member] { serve(member); });
+    try {
+      for (int member = 1; member < size; ++member) {
+        threads_.emplace_back([this, member] { serve(member); });
+      }
+    } catch (const std::system_error& error) {
+      const auto started = threads_.size();
+      dismiss();
+      throw SystemError(text("Team: the system gave ", started, " of the ", size - 1,
+                             " threads besides the caller's: ", error.what()));
     }
   }
 
   Team(const Team&) = delete;
   Team& operator=(const Team&) = delete;
 
-  ~Team() {
-    stop_.store(true, std::memory_order_relaxed);
-    wake();
-    for (std::thread& thread : threads_) thread.join();
-  }
+  ~Team() { dismiss(); }
 
   [[nodiscard]] int size() const { return size_; }
 
@@ -91,6 +96,12 @@ class Team {
   void wake() {
     generation_.fetch_add(1, std::memory_order_release);
     generation_.notify_all();
+  }
+
+  void dismiss() {
+    stop_.store(true, std::memory_order_relaxed);
+    wake();
+    for (std::thread& thread : threads_) thread.join();
   }
 
   void serve(int member) {
