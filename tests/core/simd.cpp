@@ -138,7 +138,10 @@ TEST_CASE("lane by lane: select, min, max and sqrt") {
 }
 
 TEST_CASE("lanes past the end of a row become neutral") {
-  const Floats v = simd::broadcast(3.0f);
-  CHECK(simd::sum(simd::mask_tail(Tail{32, 5}, v, 0.0f)) == 15.0f);
-  CHECK(simd::sum(simd::mask_tail(Full{32}, v, 0.0f)) == 48.0f);
+  const auto tail = lanes_of(simd::mask_tail(Tail{32, 5}, simd::broadcast(3.0f), -1.0f));
+  const auto full = lanes_of(simd::mask_tail(Full{32}, simd::broadcast(3.0f), -1.0f));
+  for (std::size_t i = 0; i < 16; ++i) {
+    CHECK(tail[i] == (i < 5 ? 3.0f : -1.0f));
+    CHECK(full[i] == 3.0f);
+  }
 }
