@@ -9,10 +9,9 @@
 #include <cmath>
 #include <cstdint>
 
-#if defined(__AVX2__)
+// g++ compiles <immintrin.h> in a quarter of a second; five instructions have names without it.
+#if defined(__clang__) && defined(__SSE2__)
 #include <immintrin.h>
-#elif defined(__SSE2__)
-#include <emmintrin.h>
 #endif
 
 #define WEFT_INLINE inline __attribute__((always_inline))
@@ -45,12 +44,19 @@ WEFT_INLINE FloatRegister select(IntRegister mask, FloatRegister a, FloatRegiste
 
 //! The square roots, rounded as std::sqrt does.
 WEFT_INLINE FloatRegister sqrt(FloatRegister x) {
-#if WEFT_AVX512
-  return (FloatRegister)_mm512_maskz_sqrt_ps(0xffff, (__m512)x);  // g++ 12 warns of the plain form
-#elif defined(__AVX2__)
+#if defined(__clang__) && WEFT_AVX512
+  return (FloatRegister)_mm512_sqrt_ps((__m512)x);
+#elif defined(__clang__) && defined(__AVX2__)
   return (FloatRegister)_mm256_sqrt_ps((__m256)x);
-#elif defined(__SSE2__)
+#elif defined(__clang__) && defined(__SSE2__)
   return (FloatRegister)_mm_sqrt_ps((__m128)x);
+#elif WEFT_AVX512
+  constexpr int current_rounding = 4;
+  return __builtin_ia32_sqrtps512_mask(x, x, -1, current_rounding);
+#elif defined(__AVX2__)
+  return __builtin_ia32_sqrtps256(x);
+#elif defined(__SSE2__)
+  return __builtin_ia32_sqrtps(x);
 #else
   for (int i = 0; i < register_bytes / 4; ++i) x[i] = std::sqrt(x[i]);
   return x;
@@ -59,14 +65,18 @@ WEFT_INLINE FloatRegister sqrt(FloatRegister x) {
 
 //! The products of the lower halves of 64-bit elements.
 WEFT_INLINE LongRegister multiply_low_words(LongRegister a, LongRegister b) {
-#if WEFT_AVX512
-  return (LongRegister)_mm512_maskz_mul_epu32(0xff, (__m512i)a, (__m512i)b);
-#elif defined(__AVX2__)
-  return (LongRegister)_mm256_mul_epu32((__m256i)a, (__m256i)b);
-#elif defined(__SSE2__)
-  return (LongRegister)_mm_mul_epu32((__m128i)a, (__m128i)b);
+#if defined(__clang__) || !defined(__SSE2__)
+  return (a & 0xffffffffu) * (b & 0xffffffffu);  // clang finds the instruction, g++ another
 #else
-  return (a & 0xffffffffu) * (b & 0xffffffffu);
+  using Halves = std::int32_t __attribute__((vector_size(register_bytes)));
+#if WEFT_AVX512
+  using Products = long long __attribute__((vector_size(register_bytes)));
+  return (LongRegister)__builtin_ia32_pmuludq512_mask((Halves)a, (Halves)b, Products{}, 0xff);
+#elif defined(__AVX2__)
+  return (LongRegister)__builtin_ia32_pmuludq256((Halves)a, (Halves)b);
+#else
+  return (LongRegister)__builtin_ia32_pmuludq128((Halves)a, (Halves)b);
+#endif
 #endif
 }
 
@@ -86,5 +96,25 @@ WEFT_INLINE WordProducts<WordRegister> multiply_wide(WordRegister a, std::uint32
   const LongRegister odd = multiply_low_words(pairs >> 32, factor);
   return {(WordRegister)((even >> 32) | (odd & ~lower)), (WordRegister)((even & lower) | odd << 32)};
 }
+
+#if WEFT_AVX512
+//! The elements whose bit is in the mask; the others are 0, and their memory is not touched.
+WEFT_INLINE FloatRegister load_masked(const float* from, std::uint16_t mask) {
+#if defined(__clang__)
+  return (FloatRegister)_mm512_maskz_loadu_ps(mask, from);
+#else
+  return __builtin_ia32_loadups512_mask(from, FloatRegister{}, mask);
+#endif
+}
+
+//! Leaves the elements alone whose bit is not in the mask.
+WEFT_INLINE void store_masked(float* to, std::uint16_t mask, FloatRegister v) {
+#if defined(__clang__)
+  _mm512_mask_storeu_ps(to, mask, (__m512)v);
+#else
+  __builtin_ia32_storeups512_mask(to, v, mask);
+#endif
+}
+#endif
 
 }  // namespace weft::simd

@@ -52,7 +52,9 @@ WEFT_INLINE Vector iota() {
 }
 
 #if WEFT_AVX512
-WEFT_INLINE __mmask16 mask_of(Tail c) { return static_cast<__mmask16>((1u << c.count) - 1); }
+WEFT_INLINE std::uint16_t mask_of(Tail c) {
+  return static_cast<std::uint16_t>((1u << c.count) - 1);
+}
 #endif
 
 WEFT_INLINE Floats load(const float* row, Full c) { return load_all<Floats>(row + c.first); }
@@ -61,7 +63,7 @@ WEFT_INLINE Ints load(const std::int32_t* row, Full c) { return load_all<Ints>(r
 //! The columns past the end read as 0.
 WEFT_INLINE Floats load(const float* row, Tail c) {
 #if WEFT_AVX512
-  return (Floats)_mm512_maskz_loadu_ps(mask_of(c), row + c.first);
+  return load_masked(row + c.first, mask_of(c));
 #else
   Floats v{};
   std::memcpy(&v, row + c.first, static_cast<std::size_t>(c.count) * sizeof(float));
@@ -80,7 +82,7 @@ WEFT_INLINE void store(float* row, Full c, Floats v) { store_all(row + c.first, 
 //! Leaves the columns past the end alone.
 WEFT_INLINE void store(float* row, Tail c, Floats v) {
 #if WEFT_AVX512
-  _mm512_mask_storeu_ps(row + c.first, mask_of(c), (__m512)v);
+  store_masked(row + c.first, mask_of(c), v);
 #else
   std::memcpy(row + c.first, &v, static_cast<std::size_t>(c.count) * sizeof(float));
 #endif

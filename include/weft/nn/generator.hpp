@@ -51,9 +51,14 @@ struct BasicGenerator {
 
   //! logits = x W', without the bias, which the criterion adds as it reads them.
   template <class D>
+  void logits(Context<D>& ctx, View<const float> x, View<float> logits) const {
+    ops::matmul_nt(ctx.device(), x, ctx.value(weight), logits);
+  }
+
+  template <class D>
   [[nodiscard]] Tensor<float, D> logits(Context<D>& ctx, const Tensor<float, D>& x) const {
     auto out = ctx.empty({x.rows(), vocabulary()});
-    ops::matmul_nt(ctx.device(), x, ctx.value(weight), out);
+    logits(ctx, x, out);
     return out;
   }
 

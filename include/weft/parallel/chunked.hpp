@@ -3,9 +3,11 @@
 //! @file Generator and criterion, a few positions at a time.
 #pragma once
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
+#include <weft/core/chunks.hpp>
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
 #include <weft/nn/context.hpp>
@@ -22,7 +24,7 @@ namespace weft::parallel {
 //! are 1 GB, and as much again for their gradient. Here one chunk of them exists at a time, and
 //! its gradient takes its place. The gradient of the output is ready when the forward pass ends.
 //!
-//! **Memory.** chunk * B * V logits instead of N * V; nothing else depends on the chunk.
+//! **Memory.** One chunk of logits, chunk * B * V, and one of gradients, instead of N * V of each.
 //! **Source.** MultiGPULossCompute of The Annotated Transformer (Rush 2018), where chunk = 5.
 template <class Generator, class Criterion>
 struct Chunked {
@@ -64,7 +66,6 @@ struct Chunked {
   [[nodiscard]] nn::Result<LossSum, Saved<D>> forward(nn::Context<D>& ctx,
                                                       const Rows<channels, D>& x,
                                                       const Tensor<token_t, D>& labels) const {
-    auto& device = ctx.device();
     const index_t N = x.values.rows();
     if (labels.size() != N) {
       throw ShapeError(text("Chunked: ", N, " rows and ", labels.size(), " labels"));
@@ -73,20 +74,13 @@ struct Chunked {
     if (ctx.training()) saved.dx = ctx.empty({N, channels});
     auto losses = ctx.empty({N, 1});
     if (chunk >= x.layout->longest) {
-      auto dx = forward_chunk(ctx, x.values, labels, losses);
-      saved.dx = std::move(dx);
+      auto logits = ctx.empty({N, generator.vocabulary()});
+      compute_losses(ctx, x.values, labels, losses, logits);
+      if (ctx.training()) saved.dx = generator.backward(ctx, x.values, logits);
     } else {
-      for (index_t first = 0; first < x.layout->longest; first += chunk) {
-        const auto index = rows_of(device, *x.layout, first);
-        const index_t rows = index.size();
-        auto x_chunk = ctx.empty({rows, channels});
-        auto labels_chunk = ctx.template empty<token_t>({rows});
-        auto losses_chunk = ctx.empty({rows, 1});
-        ops::gather_rows(device, x.values, index, x_chunk);
-        ops::gather(device, labels, index, labels_chunk);
-        const auto dx_chunk = forward_chunk(ctx, x_chunk, labels_chunk, losses_chunk);
-        ops::scatter_rows(device, losses_chunk, index, losses);
-        if (ctx.training()) ops::scatter_rows(device, dx_chunk, index, saved.dx);
+      const index_t group = ctx.training() ? chunks_in_group * chunk : chunk;
+      for (index_t first = 0; first < x.layout->longest; first += group) {
+        forward_group(ctx, x, labels, {first, first + group}, losses, saved.dx);
       }
     }
     return {total(labels, losses), std::move(saved)};
@@ -100,30 +94,61 @@ struct Chunked {
   }
 
  private:
-  //! The rows of positions `first` to `first` + chunk - 1, sequence by sequence.
+  //! How many chunks' gradients are kept, to be multiplied at once: that of the weights, (V, C), is
+  //! then read and written half as often. (For 160 rows a chunk and two threads, 13.3 ms a chunk
+  //! instead of 15.4.)
+  static constexpr index_t chunks_in_group = 2;
+
+  //! Appends the rows of some positions, sequence by sequence, and returns how many there are now.
   template <class D>
-  [[nodiscard]] Tensor<index_t, D> rows_of(D& device, const SequenceLayout<D>& layout,
-                                           index_t first) const {
-    std::vector<index_t> rows;
-    rows.reserve(static_cast<std::size_t>(layout.sequences() * chunk));
+  static index_t append_rows(const SequenceLayout<D>& layout, Range positions,
+                             std::vector<index_t>& rows) {
     for (index_t b = 0; b < layout.sequences(); ++b) {
-      const index_t last = first + chunk < layout.length(b) ? first + chunk : layout.length(b);
-      for (index_t t = first; t < last; ++t) rows.push_back(layout.begin(b) + t);
+      const index_t last = std::min(positions.end, layout.length(b));
+      for (index_t t = positions.begin; t < last; ++t) rows.push_back(layout.begin(b) + t);
     }
-    const auto count = static_cast<index_t>(rows.size());
-    return to_device<index_t>(device, rows, {count});
+    return static_cast<index_t>(rows.size());
   }
 
-  //! Fills `losses` and returns the gradient of x (empty in evaluation).
+  //! The losses of some positions, chunk by chunk, and then the gradients of all of them.
   template <class D>
-  [[nodiscard]] Tensor<float, D> forward_chunk(nn::Context<D>& ctx, const Tensor<float, D>& x,
-                                               const Tensor<token_t, D>& labels,
-                                               const Tensor<float, D>& losses) const {
-    const auto logits = generator.logits(ctx, x);
+  void forward_group(nn::Context<D>& ctx, const Rows<channels, D>& x,
+                     const Tensor<token_t, D>& labels, Range positions,
+                     const Tensor<float, D>& losses, const Tensor<float, D>& dx) const {
+    auto& device = ctx.device();
+    std::vector<index_t> rows;
+    std::vector<Range> chunks;  // of rows
+    for (index_t first = positions.begin; first < positions.end; first += chunk) {
+      const auto begin = static_cast<index_t>(rows.size());
+      const index_t end = append_rows(*x.layout, {first, first + chunk}, rows);
+      if (begin < end) chunks.push_back({begin, end});
+    }
+    const auto count = static_cast<index_t>(rows.size());
+    const auto index = to_device<index_t>(device, rows, {count});
+
+    auto x_group = ctx.empty({count, channels});
+    auto labels_group = ctx.template empty<token_t>({count});
+    auto losses_group = ctx.empty({count, 1});
+    auto logits = ctx.empty({count, generator.vocabulary()});
+    ops::gather_rows(device, x.values, index, x_group);
+    ops::gather(device, labels, index, labels_group);
+    for (const auto [begin, end] : chunks) {
+      compute_losses(ctx, x_group.slice(begin, end), labels_group.slice(begin, end),
+                     losses_group.slice(begin, end), logits.slice(begin, end));
+    }
+    ops::scatter_rows(device, losses_group, index, losses);
+    if (!ctx.training()) return;
+    ops::scatter_rows(device, generator.backward(ctx, x_group, logits), index, dx);
+  }
+
+  //! Fills `losses`; `logits` becomes their gradient, or in evaluation is left undefined.
+  template <class D>
+  void compute_losses(nn::Context<D>& ctx, const Tensor<float, D>& x,
+                      const Tensor<token_t, D>& labels, const Tensor<float, D>& losses,
+                      const Tensor<float, D>& logits) const {
+    generator.logits(ctx, x, logits);
     ops::cross_entropy(ctx.device(), logits, generator.bias_view(ctx), labels, criterion.ignored,
                        criterion.smoothing, ctx.training(), losses.reshaped({losses.size()}));
-    if (!ctx.training()) return {};
-    return generator.backward(ctx, x, logits);
   }
 
   template <class D>

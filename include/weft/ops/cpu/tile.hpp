@@ -5,6 +5,7 @@
 
 #include <weft/core/index.hpp>
 #include <weft/core/simd.hpp>
+#include <weft/core/unrolled.hpp>
 
 namespace weft::ops::detail {
 
@@ -25,19 +26,19 @@ template <int R, int V>
   simd::Floats sum[R][V] = {};
   for (index_t k = 0; k < K; ++k) {
     simd::Floats row[V];
-    for (int v = 0; v < V; ++v) row[v] = simd::load(b + k * ldb, simd::Full{v * simd::width});
-    for (int r = 0; r < R; ++r) {
+    unrolled<V>([&](auto v) { row[v] = simd::load(b + k * ldb, simd::Full{v * simd::width}); });
+    unrolled<R>([&](auto r) {
       const float factor = *a.at(r, k);
-      for (int v = 0; v < V; ++v) sum[r][v] += factor * row[v];
-    }
+      unrolled<V>([&](auto v) { sum[r][v] += factor * row[v]; });
+    });
   }
-  for (int r = 0; r < R; ++r) {
-    for (int v = 0; v < V; ++v) {
+  unrolled<R>([&](auto r) {
+    float* const out = c + r * ldc;
+    unrolled<V>([&](auto v) {
       const simd::Full at{v * simd::width};
-      float* out = c + r * ldc;
       simd::store(out, at, accumulate ? simd::load(out, at) + sum[r][v] : sum[r][v]);
-    }
-  }
+    });
+  });
 }
 
 //! All rows of 16 V columns. 24 sums and the V vectors of B fill the 32 registers of AVX-512.
