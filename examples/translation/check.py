@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The weft authors
 # SPDX-License-Identifier: Apache-2.0
 """Uses the translation programs as a person would, and as a person would not:
-check.py SINGLE DATA_PARALLEL"""
+check.py SINGLE DATA_PARALLEL DISTRIBUTED ZERO1"""
 import gzip
 import json
 import os
@@ -13,7 +13,7 @@ import tempfile
 import time
 import unittest
 
-SINGLE, DATA_PARALLEL = "", ""
+SINGLE = DATA_PARALLEL = DISTRIBUTED = ZERO1 = ""
 DIGITS = "null eins zwei drei vier fuenf sechs sieben acht neun".split()
 WORDS = "zero one two three four five six seven eight nine".split()
 
@@ -120,16 +120,36 @@ class Translation(unittest.TestCase):
         self.assertIn("--resume", stderr)
         resumed = self.run_program(*command[1:], "--resume")
         self.assertEqual(resumed.returncode, 0, resumed.stderr)
-        for name in ("epoch-6.safetensors", "average.safetensors", "state.safetensors"):
-            self.assertEqual((self.folder / "whole" / name).read_bytes(),
-                             (self.folder / "parts" / name).read_bytes(), name)
+        self.assert_same_files("whole", "parts", "epoch-6.safetensors", "average.safetensors",
+                               "state.safetensors")
 
-    def test_one_device_and_two_give_the_same_model(self):
+    def assert_same_files(self, one, other, *names):
+        for name in names:
+            self.assertEqual((self.folder / one / name).read_bytes(),
+                             (self.folder / other / name).read_bytes(), f"{one} {other} {name}")
+
+    def test_all_strategies_give_the_same_model(self):
         recipe = ["--max-epochs", 2, "--lanes", 2, "--micro-batches", 4]
         self.assertEqual(self.train(*recipe, model="one", program=SINGLE).returncode, 0)
-        self.assertEqual(self.train(*recipe, "--devices", 2, model="two").returncode, 0)
-        self.assertEqual((self.folder / "one/epoch-2.safetensors").read_bytes(),
-                         (self.folder / "two/epoch-2.safetensors").read_bytes())
+        for name, program, *arguments in (("devices", DATA_PARALLEL, "--devices", 2),
+                                          ("ranks", DISTRIBUTED, "--ranks", 2),
+                                          ("idle", DISTRIBUTED, "--ranks", 3),
+                                          ("zero1", ZERO1, "--ranks", 2)):
+            run = self.train(*recipe, *arguments, model=name, program=program)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assert_same_files("one", name, "epoch-2.safetensors", "state.safetensors")
+
+    def test_a_run_goes_on_under_another_strategy_with_the_same_bits(self):
+        recipe = ["--lanes", 2, "--micro-batches", 4]
+        self.assertEqual(self.train(*recipe, "--max-epochs", 3, model="one", program=SINGLE)
+                         .returncode, 0)
+        steps = ((ZERO1, "--ranks", 3), (DISTRIBUTED, "--ranks", 2), (DATA_PARALLEL, "--devices", 2))
+        for epochs, (program, *arguments) in enumerate(steps, start=1):
+            resume = ["--resume"] if epochs > 1 else []
+            run = self.train(*recipe, *arguments, *resume, "--max-epochs", epochs, model="parts",
+                             program=program)
+            self.assertEqual(run.returncode, 0, run.stderr)
+        self.assert_same_files("one", "parts", "epoch-3.safetensors", "state.safetensors")
 
     def test_corpora_that_cannot_be_used_are_refused(self):
         def refused(*parts, train="train"):
@@ -179,5 +199,5 @@ class Translation(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    SINGLE, DATA_PARALLEL = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
+    SINGLE, DATA_PARALLEL, DISTRIBUTED, ZERO1 = map(os.path.abspath, sys.argv[1:])
     unittest.main(argv=sys.argv[:1])

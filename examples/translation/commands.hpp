@@ -177,9 +177,14 @@ struct LoadedModel {
 
 }  // namespace detail
 
+//! Trains; with ranks, each of them calls it and the first one reports.
 template <class Strategy>
-int train_command(const Options& options) {
+int train_command(const Options& options, Strategy& devices) {
   const TrainOptions& o = options.train;
+  const bool reports = devices.is_root();
+  const auto print = [&](const std::string& line) {
+    if (reports) detail::print(line);
+  };
   const weft::train::RunFolder folder(o.folder);
   const auto train_pairs = read_pairs(o.train, "training corpus");
   const auto valid_pairs = read_pairs(o.valid, "validation corpus");
@@ -189,7 +194,7 @@ int train_command(const Options& options) {
   const weft::data::LengthLimit limit{.longest = o.longest, .then = o.too_long};
   const auto training = weft::data::encode_text(train_pairs, words.source, words.target, limit);
   const auto validation = weft::data::encode_text(valid_pairs, words.source, words.target, limit);
-  detail::print(weft::text("training corpus\n", to_text(training.report), "\nvalidation corpus\n",
+  print(weft::text("training corpus\n", to_text(training.report), "\nvalidation corpus\n",
                            to_text(validation.report)));
 
   const weft::index_t lanes = o.lanes > 0 ? o.lanes : options.devices;
@@ -198,7 +203,6 @@ int train_command(const Options& options) {
       .lanes = lanes,
       .micro_batches = o.micro_batches > 0 ? o.micro_batches : lanes,
       .clip_norm = o.clip_norm};
-  Strategy devices(options.devices, options.threads);
   auto strategy = devices.make(
       typename Strategy::Type::Objective(
           Model({words.source.size(), words.target.size(), o.longest},
@@ -207,13 +211,13 @@ int train_command(const Options& options) {
                  .activation = static_cast<float>(o.activation_dropout)}),
           weft::nn::LabelSmoothing(static_cast<float>(o.label_smoothing)), o.chunk),
       weft::optim::Adam(
-          {.beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-9, .weight_decay = o.weight_decay}),
+          {.beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-8, .weight_decay = o.weight_decay}),
       recipe);
-  detail::print(weft::text("strategy ", Strategy::name, ", ", options.devices, " devices of ",
-                           options.threads, " threads, ", strategy.objective().layout().trained,
+  print(weft::text("strategy ", Strategy::name, ", ", options.devices, " ", Strategy::unit, " of ",
+                   options.threads, " threads, ", strategy.objective().layout().trained,
                            " parameters, ", words.source.size(), " and ", words.target.size(),
                            " words"));
-  if (!o.resume) {
+  if (!o.resume && reports) {
     words.source.save(folder.vocabulary("source"));
     words.target.save(folder.vocabulary("target"));
   }
@@ -222,7 +226,7 @@ int train_command(const Options& options) {
   const weft::train::Interrupt interrupt;
   std::unique_ptr<weft::train::Progress> progress;
   std::ofstream log;
-  if (!o.log.empty()) {
+  if (!o.log.empty() && reports) {
     log.open(o.log, o.resume ? std::ios::app : std::ios::trunc);
     if (!log) throw weft::SystemError(weft::text("cannot write ", o.log));
   }
@@ -232,12 +236,13 @@ int train_command(const Options& options) {
   weft::train::TrainerHooks hooks;
   hooks.interrupted = [&] { return interrupt.signal() != 0; };
   hooks.after_update = [&](const weft::train::UpdateReport& update) {
-    if (progress == nullptr) {
+    if (reports && progress == nullptr) {
       progress = std::make_unique<weft::train::Progress>(
           weft::text("epoch ", update.epoch), update.batches_in_epoch,
           weft::train::ProgressOptions{.line_interval_s = 60, .unit = "update"});
     }
     tokens += update.step.loss.tokens.value();
+    if (progress == nullptr) return;
     if (update.step.loss.tokens.value() > 0) {
       const double loss = mean(update.step.loss.loss, update.step.loss.tokens).value();
       progress->set_postfix(weft::text("loss=", weft::fixed(loss, 3),
@@ -249,7 +254,7 @@ int train_command(const Options& options) {
     progress.reset();
     training_seconds += epoch.seconds;
     last = epoch;
-    detail::print(weft::text(
+    print(weft::text(
         "epoch ", epoch.epoch, ": ", epoch.updates, " updates, train loss ",
         weft::fixed(epoch.train_loss, 4), ", valid loss ", weft::fixed(epoch.valid_loss, 4),
         epoch.valid_score ? weft::text(", BLEU ", weft::fixed(*epoch.valid_score, 2)) : "", ", ",
@@ -297,7 +302,7 @@ int train_command(const Options& options) {
   const auto ended = trainer.run();
   progress.reset();
   if (ended == weft::train::Ended::interrupted) {
-    detail::print(weft::text("interrupted after ", strategy.state().updates(),
+    print(weft::text("interrupted after ", strategy.state().updates(),
                              " updates, the state is saved; go on with\n  ", options.command_line,
                              o.resume ? "" : " --resume"));
     return 128 + interrupt.signal();
@@ -305,12 +310,13 @@ int train_command(const Options& options) {
 
   const auto epochs = folder.epochs(last.epoch, o.average);
   if (!epochs.empty()) {
-    weft::train::average_models(epochs, folder.average());
+    if (reports) weft::train::average_models(epochs, folder.average());
+    devices.wait_for_all();
     weft::train::load_model(strategy, folder.average());
-    detail::print(weft::text("the mean of ", epochs.size(), " models is in ", folder.average()));
+    print(weft::text("the mean of ", epochs.size(), " models is in ", folder.average()));
   }
   const double bleu = validation_bleu();
-  detail::print(weft::text("BLEU of the validation corpus: ", weft::fixed(bleu, 2)));
+  print(weft::text("BLEU of the validation corpus: ", weft::fixed(bleu, 2)));
   Figures summary{{"strategy", std::string(Strategy::name)},
                   {"devices", weft::index_t{options.devices}},
                   {"threads", weft::index_t{options.threads}},
@@ -325,7 +331,7 @@ int train_command(const Options& options) {
                   {"train_loss", last.train_loss},
                   {"valid_loss", last.valid_loss},
                   {"bleu", bleu}};
-  write_summary(o.summary, summary);
+  if (reports) write_summary(o.summary, summary);
   return 0;
 }
 

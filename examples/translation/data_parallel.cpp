@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trains on several logical devices of this process.
 
+#include "one_process.hpp"
 #include "program.hpp"
 
 #include <weft/parallel/data_parallel.hpp>
 
-struct Parallel {
+struct Parallel : translation::OneProcess<Parallel> {
   static constexpr const char* name = "data_parallel";
   using Type = weft::DataParallel<translation::Model, translation::Loss>;
 

@@ -76,7 +76,7 @@ enum class Command { train, translate, evaluate };
 
 struct Options {
   Command command = Command::train;
-  int devices = 1;
+  int devices = 1;  //!< or ranks
   int threads = 1;
   TrainOptions train;
   TranslateOptions translate;
@@ -84,7 +84,9 @@ struct Options {
   std::string command_line;  //!< as it was typed
 };
 
-//! Reads the command line; ends the program after `--help` and where it makes no sense.
-Options parse_options(int argc, char** argv, const std::string& strategy, int most_devices);
+//! Reads the command line; ends the program after `--help` and where it makes no sense. `unit` is
+//! "devices" or "ranks", and the option's name.
+Options parse_options(int argc, char** argv, const std::string& strategy, const std::string& unit,
+                      int most_devices);
 
 }  // namespace translation

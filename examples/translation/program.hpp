@@ -14,11 +14,13 @@ namespace translation {
 //! The program for a strategy.
 template <class Strategy>
 int run(int argc, char** argv) {
-  const Options options = parse_options(argc, argv, Strategy::name, Strategy::most_devices());
+  const Options options =
+      parse_options(argc, argv, Strategy::name, Strategy::unit, Strategy::most_devices());
   try {
     switch (options.command) {
       case Command::train:
-        return train_command<Strategy>(options);
+        return Strategy::launch(
+            options, [&](Strategy& strategy) { return train_command(options, strategy); });
       case Command::translate:
         return translate_command<Strategy>(options);
       case Command::evaluate:

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trains on one device; `--micro-batches` accumulates gradients.
 
+#include "one_process.hpp"
 #include "program.hpp"
 
 #include <weft/parallel/gradient_accumulation.hpp>
 
-struct Single {
+struct Single : translation::OneProcess<Single> {
   static constexpr const char* name = "single";
   using Type = weft::GradientAccumulation<translation::Model, translation::Loss>;
 

@@ -10,6 +10,8 @@ It costs a second a header, so the file PASSED remembers what passed: a header i
 it, a header of ours below it, or the command has changed.
 together: one program includes them all, twice, in a few seconds.
 
+A header that needs one of OPTIONAL is left out where the compiler does not find that.
+
 Warnings are errors, and no code is generated. As many compilers run at a time as there are
 processors.
 """
@@ -24,6 +26,7 @@ import subprocess
 import sys
 from typing import Dict, FrozenSet, List
 
+OPTIONAL = re.compile(r"^#include <(mpi\.h|nccl\.h)>", re.M)
 OURS = re.compile(r"^\s*#\s*include\s*<(weft/[^>]+)>", re.M)
 
 
@@ -60,6 +63,17 @@ def fingerprints(names: List[str], include: pathlib.Path, compiler: List[str]) -
     return {name: digest(name) for name in names}
 
 
+def with_what_they_need(names: List[str], include: pathlib.Path,
+                        compiler: List[str]) -> List[str]:
+    """The headers but those that need an optional library which is not there."""
+    @functools.lru_cache(maxsize=None)
+    def found(header: str) -> bool:
+        return not complaints([header], include, compiler)
+
+    return [name for name in names
+            if all(found(header) for header in OPTIONAL.findall((include / name).read_text()))]
+
+
 def check_alone(names: List[str], passed: pathlib.Path, include: pathlib.Path,
                 compiler: List[str]) -> int:
     known = json.loads(passed.read_text()) if passed.is_file() else {}
@@ -88,6 +102,7 @@ def main(arguments: List[str]) -> int:
     if not names:
         print(f"{include}/weft has no headers")
         return 1
+    names = with_what_they_need(names, include, compiler)
     if passed:
         return check_alone(names, passed, include, compiler)
     said = complaints(names, include, compiler)

@@ -45,6 +45,15 @@ class Check(unittest.TestCase):
         self.assertEqual(self.alone(headers), (0, "2 headers, 2 read again, 0 with complaints\n"))
         self.assertEqual(self.together(), (0, "2 headers compile together, twice\n"))
 
+    def test_a_header_whose_library_is_not_there_is_left_out(self):
+        headers = {"weft/core/one.hpp": ONE,
+                   "weft/comm/nccl.hpp": "#pragma once\n#include <nccl.h>\nstruct Nccl {};\n"}
+        compiler.append("-nostdinc")  # as if it were not there
+        try:
+            self.assertEqual(self.together(headers), (0, "1 headers compile together, twice\n"))
+        finally:
+            compiler.pop()
+
     def test_a_header_that_relies_on_its_includer(self):
         headers = {"weft/core/a.hpp": "#pragma once\n#include <string>\n",
                    "weft/core/b.hpp": "#pragma once\ninline std::string b() { return {}; }\n"}

@@ -65,6 +65,27 @@ TEST_CASE("the gradient of joined parameters is that of each") {
   CHECK(three.total_gradients() == std::vector<float>{3, 3, 3, 3, 4, 4, 4});
 }
 
+TEST_CASE("of each place of a gradient is heard once, when nothing more is added to it") {
+  Cpu device;
+  Placed three(device, Three());
+  auto ctx = three.training(device);
+  const auto& [a, b, c, site] = three.module;
+  std::vector<int> ready;
+  contribute(ctx, b, 1.0f);  // in a pass before the last
+  three.gradients.watch([&](int slot) { ready.push_back(slot); });
+  ctx.hold_gradients();
+  contribute(ctx, c, 1.0f);
+  contribute(ctx, c, 1.0f);
+  CHECK(ready.empty());
+  ctx.release_gradients();
+  CHECK(ready == std::vector<int>{2});
+  contribute(ctx, b, 1.0f);
+  CHECK(ready == std::vector<int>{2, 1});
+  CHECK_THROWS_WITH(contribute(ctx, b, 1.0f), Catch::Contains("place 1 is added to twice"));
+  CHECK(three.total_gradients() == std::vector<float>{0, 0, 2, 2, 2, 2, 2});
+  CHECK(ready == std::vector<int>{2, 1, 0});
+}
+
 TEST_CASE("a context knows values, and drops nothing in evaluation") {
   Cpu device;
   Placed three(device, Three());

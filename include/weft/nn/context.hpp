@@ -6,9 +6,11 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <utility>
 #include <vector>
 
+#include <weft/core/error.hpp>
 #include <weft/core/philox.hpp>
 #include <weft/nn/parameter.hpp>
 #include <weft/nn/parameter_layout.hpp>
@@ -34,38 +36,90 @@ struct Result {
 template <class D>
 class Gradients {
  public:
+  //! Called with the number of a place that nothing more is added to in this update.
+  using Ready = std::function<void(int slot)>;
+
   Gradients() = default;
   Gradients(D& device, const ParameterLayout& layout)
-      : buffer_(device, {layout.gradients}), written_(layout.slots.size(), false) {}
+      : buffer_(device, {layout.gradients}), slots_(layout.slots.size()) {}
 
   [[nodiscard]] float* data() const { return buffer_.data(); }
 
   //! Begins an update: the next write to each part replaces it.
-  void begin() { std::fill(written_.begin(), written_.end(), false); }
+  void begin() {
+    std::fill(slots_.begin(), slots_.end(), Slot{});
+    ready_ = nullptr;
+    held_ = false;  // an update that failed may have left it
+  }
+
+  //! Begins the last backward pass of the update: `ready` hears of each place, once, when its
+  //! gradient is complete, at the latest in `end`.
+  //!
+  //! A pass computes the gradient of a parameter once, except between `hold` and `release`.
+  void watch(Ready ready) { ready_ = std::move(ready); }
+
+  //! Until `release`, gradients may be added to in several pieces, as in chunks of a loss.
+  void hold() { held_ = true; }
+  void release() {
+    held_ = false;
+    for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+      if (slots_[slot].held) report(slot);
+    }
+  }
 
   //! The place of a parameter's gradient, and whether this use is the update's first.
   [[nodiscard]] std::pair<View<float>, ops::Write> claim(const Parameter& p) {
-    const bool first = !written_[static_cast<std::size_t>(p.slot)];
-    for (int slot = p.slot; slot < p.slot + p.slots; ++slot) {
-      written_[static_cast<std::size_t>(slot)] = true;
+    const auto first = static_cast<std::size_t>(p.slot);
+    const bool written = slots_[first].written;
+    for (std::size_t slot = first; slot < first + static_cast<std::size_t>(p.slots); ++slot) {
+      if (slots_[slot].reported) {
+        throw Error(text("the gradient at place ", slot, " is added to twice in a pass, after it was"
+                         " complete: give each use of a shared parameter its own place by a tie"));
+      }
+      slots_[slot].written = true;
     }
     return {View<float>(buffer_.data() + p.gradient_offset, p.shape),
-            first ? ops::Write::replace : ops::Write::accumulate};
+            written ? ops::Write::accumulate : ops::Write::replace};
+  }
+
+  //! A parameter's gradient of this pass is there.
+  void complete(const Parameter& p) {
+    if (!ready_) return;
+    for (int slot = p.slot; slot < p.slot + p.slots; ++slot) {
+      const auto at = static_cast<std::size_t>(slot);
+      slots_[at].held = held_;
+      if (!held_) report(at);
+    }
   }
 
   //! Ends an update: what no micro-batch wrote is 0.
   void end(const ParameterLayout& layout) {
-    for (std::size_t slot = 0; slot < written_.size(); ++slot) {
+    for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
       const auto [offset, size] = layout.slots[slot];
-      if (!written_[slot]) {
+      if (!slots_[slot].written) {
         std::memset(buffer_.data() + offset, 0, static_cast<std::size_t>(size) * sizeof(float));
       }
+      if (ready_ && !slots_[slot].reported) report(slot);
     }
   }
 
  private:
+  struct Slot {
+    bool written = false;
+    bool held = false;
+    bool reported = false;
+  };
+
+  void report(std::size_t slot) {
+    slots_[slot].held = false;
+    slots_[slot].reported = true;
+    ready_(static_cast<int>(slot));
+  }
+
   Tensor<float, D> buffer_;
-  std::vector<bool> written_;
+  std::vector<Slot> slots_;
+  Ready ready_;
+  bool held_ = false;
 };
 
 //! The device, the values, where gradients go, the mode, and the random key of one pass.
@@ -113,6 +167,15 @@ class Context {
   void gradient(const Parameter& p, F&& f) {
     const auto [view, write] = gradients_->claim(p);
     f(view, write);
+    gradients_->complete(p);
+  }
+
+  //! Until `release_gradients`, a parameter's gradient may be computed in several pieces.
+  void hold_gradients() {
+    if (gradients_ != nullptr) gradients_->hold();
+  }
+  void release_gradients() {
+    if (gradients_ != nullptr) gradients_->release();
   }
 
  private:

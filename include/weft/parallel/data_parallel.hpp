@@ -3,6 +3,7 @@
 //! @file Data parallelism in one process: every device trains on its share of the batch.
 #pragma once
 
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include <weft/parallel/gradient_accumulation.hpp>
 #include <weft/parallel/lanes.hpp>
 #include <weft/parallel/objective.hpp>
+#include <weft/parallel/one_process.hpp>
 #include <weft/parallel/parallel_apply.hpp>
 #include <weft/parallel/recipe.hpp>
 #include <weft/parallel/training_state.hpp>
@@ -30,7 +32,7 @@ namespace weft::parallel {
 //! **Memory.** A gradient buffer a device, if there are as many lanes as devices.
 //! **Source.** torch.nn.DataParallel and The Annotated Transformer's multi-GPU loss.
 template <class Model, class Loss, class Optimizer = optim::Adam, class D = Cpu>
-class DataParallel {
+class DataParallel : public OneProcess {
  public:
   using Objective = parallel::Objective<Model, Loss>;
 
@@ -96,6 +98,9 @@ class DataParallel {
   [[nodiscard]] const Objective& objective() const { return objective_; }
   [[nodiscard]] TrainingState<Optimizer, D>& state() { return state_; }
   [[nodiscard]] const TrainingState<Optimizer, D>& state() const { return state_; }
+
+  //! One of the optimizer's buffers, for all parameters.
+  [[nodiscard]] std::vector<float> whole_buffer(std::size_t i) { return to_host(state_.buffer(i)); }
 
  private:
   [[nodiscard]] Range lanes_of(int index) const { return share(recipe_.lanes, devices(), index); }

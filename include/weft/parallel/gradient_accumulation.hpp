@@ -3,6 +3,7 @@
 //! @file Training on one device, micro-batch after micro-batch.
 #pragma once
 
+#include <cstddef>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -13,6 +14,7 @@
 #include <weft/optim/adam.hpp>
 #include <weft/parallel/lanes.hpp>
 #include <weft/parallel/objective.hpp>
+#include <weft/parallel/one_process.hpp>
 #include <weft/parallel/recipe.hpp>
 #include <weft/parallel/training_state.hpp>
 
@@ -32,7 +34,7 @@ inline LossSum total(const std::vector<LossSum>& losses) {
 //!
 //! **Memory.** One gradient buffer for one lane, at most log2(lanes) + 1 for more.
 template <class Model, class Loss, class Optimizer = optim::Adam, class D = Cpu>
-class GradientAccumulation {
+class GradientAccumulation : public OneProcess {
  public:
   using Objective = parallel::Objective<Model, Loss>;
 
@@ -83,6 +85,9 @@ class GradientAccumulation {
   [[nodiscard]] const Objective& objective() const { return objective_; }
   [[nodiscard]] TrainingState<Optimizer, D>& state() { return state_; }
   [[nodiscard]] const TrainingState<Optimizer, D>& state() const { return state_; }
+
+  //! One of the optimizer's buffers, for all parameters.
+  [[nodiscard]] std::vector<float> whole_buffer(std::size_t i) { return to_host(state_.buffer(i)); }
 
  private:
   D* device_;

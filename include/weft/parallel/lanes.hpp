@@ -6,12 +6,14 @@
 //! device that owns neighbouring lanes may add some of these pairs early; they are the same pairs.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include <weft/core/chunks.hpp>
 #include <weft/core/index.hpp>
+#include <weft/core/tree_pairs.hpp>
 #include <weft/nn/context.hpp>
 #include <weft/ops/reduce.hpp>
 #include <weft/parallel/loss_sum.hpp>
@@ -19,15 +21,20 @@
 
 namespace weft::parallel {
 
-//! Calls `add(l, l + s)` for the pairs of the tree over lanes 0 to `lanes` - 1 whose right side is
-//! still there: `present(l)`.
-template <class Present, class Add>
-void for_tree_pairs(index_t lanes, Present present, Add add) {
-  for (index_t step = 1; step < lanes; step *= 2) {
-    for (index_t left = 0; left + step < lanes; left += 2 * step) {
-      if (present(left + step)) add(left, left + step);
-    }
+//! Whether the sum of lane l is kept apart by who runs `lanes`: it is unless the tree adds it to
+//! another of these lanes, with nothing of a lane outside.
+constexpr bool is_held(index_t lane, Range lanes) {
+  const index_t step = lane & -lane;  // l is added to l - step, once it holds l to l + step - 1
+  return lane == 0 || lane - step < lanes.begin || lane + step > lanes.end;
+}
+
+//! The lanes whose sums are kept apart, in order: at most log2(n) + 1 for aligned lanes.
+[[nodiscard]] inline std::vector<index_t> held_lanes(Range lanes) {
+  std::vector<index_t> held;
+  for (index_t lane = lanes.begin; lane < lanes.end; ++lane) {
+    if (is_held(lane, lanes)) held.push_back(lane);
   }
+  return held;
 }
 
 //! One device's part in an update: it runs some lanes and keeps their gradients.
@@ -39,19 +46,37 @@ class LaneRunner {
  public:
   LaneRunner(D& device, const Objective& objective) : device_(&device), objective_(&objective) {}
 
+  //! Hears, in the last backward pass, that the sums are complete at a place of the gradients.
+  using Ready = std::function<void(int slot)>;
+
   //! Runs `lanes` of the recipe on a batch: forward and backward for each of their micro-batches.
   //!
   //! Puts the loss of micro-batch m into losses[m]. Afterwards `gradients(l)` is not null for the
-  //! lanes whose sums were not yet added to others.
+  //! lanes that are held apart. `ready(slot)` is called once for each place of a gradient, as soon
+  //! as the sums that are held are complete there.
   template <class B>
   void run(const Recipe& recipe, Range lanes, const B& batch, const float* values, RandomKey key,
-           std::vector<LossSum>& losses) {
+           std::vector<LossSum>& losses, const Ready& ready = {}) {
     release_all();
     lanes_ = lanes;
     sums_.resize(static_cast<std::size_t>(lanes.size()));
     for (index_t lane = lanes.begin; lane < lanes.end; ++lane) {
-      run_lane(recipe, lane, batch, values, key, losses);
-      add_finished_pairs(lane);
+      at(lane) = acquire();
+      if (ready && lane + 1 == lanes.end) {
+        run_lane(recipe, lane, batch, values, key, losses, [&, lane](int slot) {
+          const auto [offset, size] = layout().slots[static_cast<std::size_t>(slot)];
+          add_finished_pairs(lane, offset, size);
+          ready(slot);
+        });
+      } else {
+        run_lane(recipe, lane, batch, values, key, losses, {});
+        add_finished_pairs(lane, 0, layout().gradients);
+      }
+      for (index_t added = lanes.begin; added <= lane; ++added) {
+        if (at(added) != nullptr && !is_held(added, {lanes.begin, lane + 1})) {
+          free_.push_back(std::move(at(added)));
+        }
+      }
     }
   }
 
@@ -80,36 +105,51 @@ class LaneRunner {
 
   template <class B>
   void run_lane(const Recipe& recipe, index_t lane, const B& batch, const float* values,
-                RandomKey key, std::vector<LossSum>& losses) {
-    auto sum = acquire();
-    sum->begin();
+                RandomKey key, std::vector<LossSum>& losses, const Ready& ready) {
+    Gradients& sum = *at(lane);
+    sum.begin();
     const Range micro_batches = share(recipe.micro_batches, recipe.lanes, lane);
     for (index_t m = micro_batches.begin; m < micro_batches.end; ++m) {
       const Range range = share(batch.size(), recipe.micro_batches, m);
       if (range.size() == 0) continue;
-      nn::Context<D> ctx(*device_, values, *sum, key);
+      if (ready && m == last_with_sentences(recipe, micro_batches, batch.size())) sum.watch(ready);
+      nn::Context<D> ctx(*device_, values, sum, key);
       auto [loss, saved] = objective_->forward(ctx, batch.part(*device_, range));
       objective_->backward(ctx, std::move(saved));
       losses[static_cast<std::size_t>(m)] = loss;
     }
-    sum->end(objective_->layout());
-    sums_[static_cast<std::size_t>(lane - lanes_.begin)] = std::move(sum);
+    if (ready) sum.watch(ready);  // also where no micro-batch had a sentence
+    sum.end(layout());
   }
 
-  //! Adds the pairs of the tree that lane `lane` completes, as far as both sides are here.
-  void add_finished_pairs(index_t lane) {
+  //! The last micro-batch of some that gets a part of the batch.
+  static index_t last_with_sentences(const Recipe& recipe, Range micro_batches, index_t sentences) {
+    index_t last = micro_batches.end - 1;
+    while (last > micro_batches.begin && share(sentences, recipe.micro_batches, last).size() == 0) {
+      --last;
+    }
+    return last;
+  }
+
+  //! Adds the pairs of the tree that lane `lane` completes, as far as both sides are here, from
+  //! `offset` to `offset + size`.
+  void add_finished_pairs(index_t lane, index_t offset, index_t size) {
     for (index_t step = 1; (lane + 1) % (2 * step) == 0; step *= 2) {
       const index_t left = lane + 1 - 2 * step;
       if (left < lanes_.begin) return;
-      auto& right = sums_[static_cast<std::size_t>(left + step - lanes_.begin)];
-      const index_t n = objective_->layout().gradients;
-      ops::add_blocks(*device_, n, 0, ops::block_count(n), right->data(), gradients(left));
-      free_.push_back(std::move(right));
+      ops::add_blocks(*device_, size, 0, ops::block_count(size), gradients(left + step) + offset,
+                      gradients(left) + offset);
     }
   }
 
+  [[nodiscard]] const nn::ParameterLayout& layout() const { return objective_->layout(); }
+
+  [[nodiscard]] std::unique_ptr<Gradients>& at(index_t lane) {
+    return sums_[static_cast<std::size_t>(lane - lanes_.begin)];
+  }
+
   std::unique_ptr<Gradients> acquire() {
-    if (free_.empty()) return std::make_unique<Gradients>(*device_, objective_->layout());
+    if (free_.empty()) return std::make_unique<Gradients>(*device_, layout());
     auto gradients = std::move(free_.back());
     free_.pop_back();
     return gradients;

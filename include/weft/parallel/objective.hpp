@@ -56,6 +56,7 @@ class Objective {
                                                       const MicroBatch<Input, D>& batch) const {
     auto [output, saved_model] = model_.forward(ctx, batch.input);
     if (!ctx.training()) saved_model = {};  // no backward pass comes for it
+    ctx.hold_gradients();  // the loss may come in chunks
     auto [sum, saved_loss] = loss_.forward(ctx, output, batch.labels);
     return {sum, {std::move(saved_model), std::move(saved_loss), output.layout}};
   }
@@ -64,6 +65,7 @@ class Objective {
   template <class D>
   void backward(nn::Context<D>& ctx, Saved<D>&& saved) const {
     const auto doutput = loss_.backward(ctx, std::move(saved.loss), saved.output_layout);
+    ctx.release_gradients();
     model_.backward(ctx, std::move(saved.model), doutput);
   }
 

@@ -3,15 +3,18 @@
 //! @file Parameters, the optimizer's state, and the end of an update.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <weft/core/chunks.hpp>
 #include <weft/core/index.hpp>
+#include <weft/core/tree_pairs.hpp>
 #include <weft/nn/initialize.hpp>
 #include <weft/nn/parameter_layout.hpp>
 #include <weft/ops/blocks.hpp>
@@ -25,6 +28,9 @@
 namespace weft::parallel {
 
 //! What a run is made of between two updates: values, the optimizer's buffers, and counters.
+//!
+//! The optimizer's buffers cover the parameters that are `owned`, piece behind piece: all of them,
+//! or a shard. Pieces begin at the edges of blocks.
 template <class Optimizer, class D>
 class TrainingState {
  public:
@@ -32,20 +38,36 @@ class TrainingState {
 
   TrainingState(D& device, const nn::ParameterLayout& layout, std::span<const float> values,
                 const Optimizer& optimizer)
+      : TrainingState(device, layout, values, optimizer, {{0, layout.trained}}) {}
+
+  TrainingState(D& device, const nn::ParameterLayout& layout, std::span<const float> values,
+                const Optimizer& optimizer, std::vector<Range> owned)
       : optimizer_(optimizer),
         layout_(&layout),
+        owned_(std::move(owned)),
         values_(to_device<float>(device, values, {layout.values})),
         block_sums_(device, {ops::block_count(layout.trained)}) {
+    index_t count = 0;
+    for (const Range piece : owned_) count += piece.size();
     for (auto& buffer : state_) {
-      buffer = Tensor<float, D>(device, {layout.trained});
-      const std::size_t bytes = static_cast<std::size_t>(layout.trained) * sizeof(float);
+      buffer = Tensor<float, D>(device, {count});
+      const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(float);
       if (bytes > 0) std::memset(buffer.data(), 0, bytes);
     }
   }
 
   [[nodiscard]] const Optimizer& optimizer() const { return optimizer_; }
   [[nodiscard]] const Tensor<float, D>& values() const { return values_; }
+  //! Of the owned parameters.
   [[nodiscard]] const Tensor<float, D>& buffer(std::size_t i) const { return state_[i]; }
+  [[nodiscard]] const std::vector<Range>& owned() const { return owned_; }
+  //! Takes the owned part of a buffer for all parameters.
+  void set_buffer(std::size_t i, std::span<const float> whole) {
+    float* to = state_[i].data();
+    for (const Range piece : owned_) {
+      to = std::copy_n(whole.data() + piece.begin, piece.size(), to);
+    }
+  }
   [[nodiscard]] static std::string_view buffer_name(std::size_t i) {
     return Optimizer::state_names[i];
   }
@@ -70,7 +92,6 @@ class TrainingState {
   template <class OnAll>
   [[nodiscard]] StepReport update(const OnAll& on_all, const Recipe& recipe,
                                   std::vector<float*> lanes, const LossSum& loss, double rate) {
-    StepReport report{loss};
     float* const gradients = lanes[0];
     reduce(on_all, lanes);
     add_tied(on_all, gradients);
@@ -81,7 +102,15 @@ class TrainingState {
     });
     double squares = 0.0;
     for (const double sum : to_host(block_sums_)) squares += sum;
+    return apply(on_all, recipe, gradients, squares, loss, rate);
+  }
 
+  //! Updates the owned parameters from the whole batch's gradient, the sum of whose squares is
+  //! `squares`; leaves all as it is if that is not finite or no label counted.
+  template <class OnAll>
+  [[nodiscard]] StepReport apply(const OnAll& on_all, const Recipe& recipe, const float* gradients,
+                                 double squares, const LossSum& loss, double rate) {
+    StepReport report{loss};
     const index_t tokens = loss.tokens.value();
     report.skipped = tokens == 0 || !std::isfinite(squares);
     if (tokens > 0) report.gradient_norm = std::sqrt(squares) / static_cast<double>(tokens);
@@ -93,13 +122,17 @@ class TrainingState {
     const double scale = optim::clip_factor(report.gradient_norm, recipe.clip_norm) /
                          static_cast<double>(tokens);
     const auto step = optimizer_.step(updates_, rate, scale);
-    optim::StatePointers<Optimizer> state{};
-    for (std::size_t i = 0; i < buffers; ++i) state[i] = state_[i].data();
-    on_all([&](D& device, index_t part, index_t parts) {
-      const Range blocks = share(ops::block_count(n), parts, part);
-      Optimizer::update(device, step, {n, blocks.begin, blocks.end}, gradients, values_.data(),
-                        state);
-    });
+    index_t place = 0;
+    for (const Range piece : owned_) {
+      optim::StatePointers<Optimizer> state{};
+      for (std::size_t i = 0; i < buffers; ++i) state[i] = state_[i].data() + place;
+      on_all([&](D& device, index_t part, index_t parts) {
+        const Range blocks = share(ops::block_count(piece.size()), parts, part);
+        Optimizer::update(device, step, {piece.size(), blocks.begin, blocks.end},
+                          gradients + piece.begin, values_.data() + piece.begin, state);
+      });
+      place += piece.size();
+    }
     return report;
   }
 
@@ -138,6 +171,7 @@ class TrainingState {
 
   Optimizer optimizer_;
   const nn::ParameterLayout* layout_;
+  std::vector<Range> owned_;
   Tensor<float, D> values_;
   std::array<Tensor<float, D>, buffers> state_;
   Tensor<double, D> block_sums_;

@@ -93,11 +93,12 @@ template <class Number>
 
 }  // namespace detail
 
-//! Writes the trained parameters under their names.
+//! Writes the trained parameters under their names. Of several ranks the first one writes.
 //!
 //! **Errors.** SystemError if the file cannot be written; an old one then stays as it was.
 template <class Strategy>
 void save_model(const Strategy& strategy, const std::string& path, io::Metadata metadata) {
+  if (!strategy.is_root()) return;
   metadata["format"] = "pt";
   std::vector<io::StoredTensor> tensors;
   detail::append_slices(tensors, nn::named_parameters(strategy.objective()), "",
@@ -122,16 +123,20 @@ io::Metadata load_model(Strategy& strategy, const std::string& path) {
 }
 
 //! Writes parameters, the optimizer's buffers and the counters: everything that the next update
-//! depends on, but the data. The file does not depend on the strategy or the number of devices.
+//! depends on, but the data. The file does not depend on the strategy, the number of devices or of
+//! ranks. All ranks call it, and the first one writes.
 template <class Strategy>
-void save_state(const Strategy& strategy, const std::string& path, io::Metadata metadata) {
+void save_state(Strategy& strategy, const std::string& path, io::Metadata metadata) {
   const auto& state = strategy.state();
   const auto parameters = nn::named_parameters(strategy.objective());
+  std::vector<std::vector<float>> buffers;
+  for (std::size_t i = 0; i < state.buffers; ++i) buffers.push_back(strategy.whole_buffer(i));
+  if (!strategy.is_root()) return;
   std::vector<io::StoredTensor> tensors;
   detail::append_slices(tensors, parameters, "value/", detail::elements(state.values()));
   for (std::size_t i = 0; i < state.buffers; ++i) {
     detail::append_slices(tensors, parameters, std::string(state.buffer_name(i)) + "/",
-                          detail::elements(state.buffer(i)));
+                          buffers[i]);
   }
   const auto& recipe = strategy.recipe();
   metadata["updates"] = std::to_string(state.updates());
@@ -183,25 +188,20 @@ io::Metadata load_state(Strategy& strategy, const std::string& path) {
 
   auto& state = strategy.state();
   const auto parameters = nn::named_parameters(strategy.objective());
-  const auto read = [&](const std::string& prefix, const Tensor<float>& buffer) {
-    const auto now = detail::elements(buffer);
-    std::vector<float> values(now.begin(), now.end());
-    detail::read_slices(file, parameters, prefix, values);
-    return values;
-  };
   std::vector<std::vector<float>> buffers;
   for (std::size_t i = 0; i < state.buffers; ++i) {
-    buffers.push_back(read(std::string(state.buffer_name(i)) + "/", state.buffer(i)));
+    auto& buffer = buffers.emplace_back(
+        static_cast<std::size_t>(strategy.objective().layout().trained));
+    detail::read_slices(file, parameters, std::string(state.buffer_name(i)) + "/", buffer);
   }
-  const auto values = read("value/", state.values());
+  const auto now = detail::elements(state.values());
+  std::vector<float> values(now.begin(), now.end());
+  detail::read_slices(file, parameters, "value/", values);
   const index_t kinds = static_cast<index_t>(state.buffers) + 1;
   detail::expect_tensors(file, "a state of this run", kinds * detail::trained_count(parameters));
 
-  const auto replace = [](const Tensor<float>& to, const std::vector<float>& from) {
-    std::memcpy(to.data(), from.data(), from.size() * sizeof(float));
-  };
-  replace(state.values(), values);
-  for (std::size_t i = 0; i < state.buffers; ++i) replace(state.buffer(i), buffers[i]);
+  std::memcpy(state.values().data(), values.data(), values.size() * sizeof(float));
+  for (std::size_t i = 0; i < state.buffers; ++i) state.set_buffer(i, buffers[i]);
   state.set_counters(updates, skipped);
   return metadata;
 }

@@ -77,7 +77,8 @@ struct TrainerHooks {
   std::function<bool()> interrupted;
 };
 
-//! Trains a strategy on a corpus.
+//! Trains a strategy on a corpus. All ranks of a strategy that has ranks do the same; the first one
+//! writes the files.
 //!
 //! After every epoch the model is validated and the run's state saved; the best model so far is
 //! kept, as are the last few. A run that was saved goes on with the same bits.
@@ -146,7 +147,7 @@ class Trainer {
                              loader.batches_in_epoch(), rate, step});
       }
       if (position_.batch == 0) end_epoch(rate);
-      if (hooks_.interrupted && hooks_.interrupted()) {
+      if (strategy_->on_any_rank(hooks_.interrupted && hooks_.interrupted())) {
         save();
         return Ended::interrupted;
       }
@@ -208,7 +209,7 @@ class Trainer {
     metadata["epoch"] = std::to_string(report.epoch);
     metadata["updates"] = std::to_string(report.updates);
     save_model(*strategy_, folder_.epoch(report.epoch), metadata);
-    folder_.keep_epochs(report.epoch, settings_.averaged_epochs);
+    if (strategy_->is_root()) folder_.keep_epochs(report.epoch, settings_.averaged_epochs);
     if (report.best) save_model(*strategy_, folder_.best(), metadata);
     save();
     if (hooks_.after_epoch) hooks_.after_epoch(report);

@@ -1,0 +1,25 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file What the programs whose strategy has no ranks have in common.
+#pragma once
+
+#include "options.hpp"
+
+namespace translation {
+
+template <class Strategy>
+struct OneProcess {
+  static constexpr const char* unit = "devices";
+
+  static bool is_root() { return true; }
+  static void wait_for_all() {}
+
+  //! Calls `train(strategy)`, and returns what it does.
+  template <class Train>
+  static int launch(const Options& options, const Train& train) {
+    Strategy strategy(options.devices, options.threads);
+    return train(strategy);
+  }
+};
+
+}  // namespace translation

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file The concept of a communicator: how ranks reach each other.
+#pragma once
+
+#include <chrono>
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+
+#include <weft/comm/purpose.hpp>
+#include <weft/core/error.hpp>
+#include <weft/core/index.hpp>
+
+namespace weft::comm {
+
+//! One direction of one transfer: bytes to a rank, or from it.
+struct Message {
+  enum class Direction { send, receive };
+
+  Direction direction;
+  int peer;
+  std::byte* data;  //!< only read if the direction is `send`
+  index_t bytes;
+};
+
+//! n values to a rank.
+template <class T>
+[[nodiscard]] Message send_to(int rank, const T* data, index_t n) {
+  return {Message::Direction::send, rank,
+          const_cast<std::byte*>(reinterpret_cast<const std::byte*>(data)),
+          n * index_t{sizeof(T)}};
+}
+
+//! n values from a rank.
+template <class T>
+[[nodiscard]] Message receive_from(int rank, T* data, index_t n) {
+  return {Message::Direction::receive, rank, reinterpret_cast<std::byte*>(data),
+          n * index_t{sizeof(T)}};
+}
+
+//! Thrown by what a rank is waiting in when a rank failed, left, or did not come in time.
+class CommunicatorAborted : public Error {
+ public:
+  explicit CommunicatorAborted(int culprit, const std::string& message,
+                               Place where = Place::here())
+      : Error(message, where), culprit_(culprit) {}
+
+  //! The rank that failed or was late, as the outermost communicator counts them.
+  [[nodiscard]] int culprit() const { return culprit_; }
+
+ private:
+  int culprit_;
+};
+
+//! How long a rank waits for others before it gives up.
+using Timeout = std::chrono::duration<double>;
+inline constexpr Timeout default_timeout{600.0};
+
+//! A rank among `size()` ranks that run the same program.
+//!
+//! **Semantics.** `post(messages, purpose, transfer)` begins all of these sends and receives at once
+//! and returns; `transfer` is ready when all have ended, and the memory is the transfer's until then.
+//! Between two ranks, messages of one direction arrive in the order in which they were posted, and
+//! both sides post them for the same purpose and with the same size. Nobody posts messages to itself.
+//! A transfer serves again for the next batch of messages: nothing is then allocated. `done` makes
+//! progress and asks; `wait` waits, at most for the communicator's timeout.
+//!
+//! `abort(rank, message)` makes every transfer of every rank fail, here and in what was split off.
+//! `split(color, key)` is called by all ranks; those of one color get a communicator of their own, in
+//! the order of (key, rank).
+//!
+//! **Errors.** `done` and `wait` throw CommunicatorAborted, with the name of the rank that failed or
+//! was late and of what it was late for. A transfer that is destroyed before it is ready is given up.
+template <class C>
+concept Communicator = requires(C& communicator, const C& constant,
+                                std::span<const Message> messages, const Purpose& purpose,
+                                typename C::Transfer& transfer, const std::string& message) {
+  { constant.rank() } -> std::same_as<int>;
+  { constant.size() } -> std::same_as<int>;
+  { constant.timeout() } -> std::same_as<Timeout>;
+  communicator.post(messages, purpose, transfer);
+  { transfer.done() } -> std::same_as<bool>;
+  transfer.wait();
+  communicator.abort(int{}, message);
+  communicator.split(int{}, int{});
+};
+
+}  // namespace weft::comm

@@ -1,0 +1,382 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Ranks that are processes, under MPI. Needs <mpi.h> and its library.
+#pragma once
+
+#ifndef OMPI_SKIP_MPICXX
+#define OMPI_SKIP_MPICXX 1
+#endif
+#include <mpi.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include <weft/comm/collectives.hpp>
+#include <weft/comm/communicator.hpp>
+#include <weft/comm/launch.hpp>
+#include <weft/core/error.hpp>
+
+namespace weft::comm {
+
+namespace detail {
+
+//! **Errors.** Error with MPI's own message unless `code` is MPI_SUCCESS.
+inline void check_mpi(int code, const char* call) {
+  if (code == MPI_SUCCESS) return;
+  char message[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  MPI_Error_string(code, message, &length);
+  throw Error(text(call, ": ", std::string(message, static_cast<std::size_t>(length))));
+}
+
+using Clock = std::chrono::steady_clock;
+
+inline Clock::duration clock_duration(Timeout time) {
+  return std::chrono::duration_cast<Clock::duration>(time);
+}
+
+//! What the ranks of a process's world tell each other beside their data: who failed, and whether
+//! one that is waited for waits itself. Nobody answers but in a wait.
+class MpiControl {
+ public:
+  explicit MpiControl(Timeout timeout) : timeout_(timeout) {
+    check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &world_), "MPI_Comm_dup");
+    MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(world_, &rank_);
+    MPI_Comm_size(world_, &size_);
+    waits_.resize(static_cast<std::size_t>(size_), false);
+  }
+  MpiControl(const MpiControl&) = delete;
+  MpiControl& operator=(const MpiControl&) = delete;
+  ~MpiControl() {
+    if (!failure_) MPI_Comm_free(&world_);
+  }
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return size_; }
+  [[nodiscard]] Timeout timeout() const { return timeout_; }
+
+  //! Reads what has come. `waiting`: this rank is in a wait and says so to whoever asks.
+  void poll(bool waiting) {
+    for (;;) {
+      int there = 0;
+      MPI_Status status;
+      check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, world_, &there, &status), "MPI_Iprobe");
+      if (there == 0) return;
+      if (status.MPI_TAG == question && !waiting) return;  // to be answered in the next wait
+      receive(status);
+    }
+  }
+
+  [[nodiscard]] bool failed() const { return failure_.has_value(); }
+  [[noreturn]] void raise() const { throw CommunicatorAborted(failure_->first, failure_->second); }
+
+  //! Asks a rank whether it waits; `said_to_wait` tells, later.
+  void ask(int other) {
+    waits_[static_cast<std::size_t>(other)] = false;
+    send(other, question, {});
+  }
+  [[nodiscard]] bool said_to_wait(int other) const {
+    return waits_[static_cast<std::size_t>(other)];
+  }
+
+  //! Tells all other ranks of a failure, unless one is known already.
+  void fail(int culprit, const std::string& message) {
+    if (failure_) return;
+    failure_ = {culprit, message};
+    const std::string bytes = text(culprit, " ", message);
+    for (int other = 0; other < size_; ++other) {
+      if (other != rank_) send(other, failure, bytes);
+    }
+  }
+
+ private:
+  static constexpr int failure = 1, question = 2, answer = 3;
+
+  //! Small, so that MPI takes it at once whether or not the other rank is alive.
+  void send(int to, int tag, const std::string& bytes) {
+    outgoing_.push_back(std::make_unique<std::string>(bytes.substr(0, 1000)));
+    MPI_Request request;
+    check_mpi(MPI_Isend(outgoing_.back()->data(), static_cast<int>(outgoing_.back()->size()),
+                        MPI_BYTE, to, tag, world_, &request),
+              "MPI_Isend");
+    MPI_Request_free(&request);
+  }
+
+  void receive(const MPI_Status& status) {
+    int bytes = 0;
+    MPI_Get_count(&status, MPI_BYTE, &bytes);
+    std::string message(static_cast<std::size_t>(bytes), ' ');
+    check_mpi(MPI_Recv(message.data(), bytes, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, world_,
+                       MPI_STATUS_IGNORE),
+              "MPI_Recv");
+    if (status.MPI_TAG == question) {
+      send(status.MPI_SOURCE, answer, {});
+    } else if (status.MPI_TAG == answer) {
+      waits_[static_cast<std::size_t>(status.MPI_SOURCE)] = true;
+    } else if (!failure_) {
+      const auto space = message.find(' ');
+      failure_ = {std::atoi(message.c_str()), message.substr(space + 1)};
+    }
+  }
+
+  Timeout timeout_;
+  MPI_Comm world_{};
+  int rank_ = 0;
+  int size_ = 0;
+  std::vector<bool> waits_;
+  std::optional<std::pair<int, std::string>> failure_;
+  std::vector<std::unique_ptr<std::string>> outgoing_;  // MPI may still read them
+};
+
+//! A communicator of MPI's, and what came over it last.
+struct MpiGroup {
+  std::shared_ptr<MpiControl> control;
+  MPI_Comm comm{};
+  std::vector<int> outer;          // the world's number of each rank
+  std::vector<Purpose> last_seen;  // what came from each rank last
+
+  MpiGroup(std::shared_ptr<MpiControl> shared, MPI_Comm of_ranks, std::vector<int> numbers)
+      : control(std::move(shared)),
+        comm(of_ranks),
+        outer(std::move(numbers)),
+        last_seen(outer.size(), Purpose{"nothing"}) {
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  }
+  MpiGroup(const MpiGroup&) = delete;
+  MpiGroup& operator=(const MpiGroup&) = delete;
+  ~MpiGroup() {
+    if (!control->failed()) MPI_Comm_free(&comm);
+  }
+};
+
+//! A number for a purpose that both sides work out; MPI allows tags up to 32767.
+inline int tag_of(const Purpose& purpose) {
+  std::uint32_t hash = 2166136261u;  // FNV-1a
+  for (const char c : to_text(purpose)) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
+  return static_cast<int>(hash % 32749u);
+}
+
+}  // namespace detail
+
+//! A rank that is a process which `mpirun` or `srun` started. All calls are made by one thread.
+//!
+//! MPI makes progress in `done` and `wait`. A message is as long as its receiver expects, of the
+//! same purpose, and at most 2 GiB - 1.
+class MpiCommunicator {
+ public:
+  class Transfer {
+   public:
+    Transfer() = default;
+    Transfer(Transfer&&) = default;
+    Transfer& operator=(Transfer&& other) noexcept {
+      give_up();
+      group_ = std::move(other.group_);
+      messages_ = std::move(other.messages_);
+      requests_ = std::move(other.requests_);
+      statuses_ = std::move(other.statuses_);
+      purpose_ = other.purpose_;
+      return *this;
+    }
+    ~Transfer() { give_up(); }
+
+    [[nodiscard]] bool done() {
+      if (requests_.empty()) return true;
+      if (test()) return true;
+      group_->control->poll(/*waiting=*/false);
+      if (group_->control->failed()) group_->control->raise();
+      return false;
+    }
+
+    void wait() {
+      if (requests_.empty()) return;
+      detail::MpiControl& control = *group_->control;
+      constexpr Timeout patience{1.0};  // for an answer
+      constexpr int most_questions = 5;
+      auto deadline = detail::Clock::now() + detail::clock_duration(control.timeout());
+      int questions = 0;
+      while (!test()) {
+        control.poll(/*waiting=*/true);
+        if (control.failed()) control.raise();
+        sched_yield();
+        if (detail::Clock::now() < deadline) continue;
+        const int peer = first_missing_peer();
+        const int outer = group_->outer[static_cast<std::size_t>(peer)];
+        // The one that is late does not answer; one that waits itself knows better who is.
+        if (questions > 0 && !control.said_to_wait(outer)) {
+          control.fail(outer, text("rank ", outer, " has not entered ", to_text(purpose_),
+                                   " within ", control.timeout().count(), " s; last seen in ",
+                                   to_text(group_->last_seen[static_cast<std::size_t>(peer)])));
+        } else if (questions == most_questions) {
+          control.fail(outer, text("the ranks wait for each other: rank ", control.rank(), " in ",
+                                   to_text(purpose_), " for rank ", outer));
+        } else {
+          control.ask(outer);
+          ++questions;
+          deadline = detail::Clock::now() + detail::clock_duration(patience);
+        }
+      }
+    }
+
+   private:
+    friend MpiCommunicator;
+
+    //! Whether all messages have ended. **Errors.** Error if one is not what was expected.
+    bool test() {
+      int all = 0;
+      detail::check_mpi(
+          MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &all, statuses_.data()),
+          text("MPI_Testall in ", to_text(purpose_)).c_str());
+      if (all == 0) return false;
+      for (std::size_t i = 0; i < messages_.size(); ++i) check(messages_[i], statuses_[i]);
+      requests_.clear();
+      return true;
+    }
+
+    void check(const Message& message, const MPI_Status& status) {
+      if (message.direction == Message::Direction::send) return;
+      int bytes = 0;
+      MPI_Get_count(&status, MPI_BYTE, &bytes);
+      if (bytes != message.bytes || status.MPI_TAG != detail::tag_of(purpose_)) {
+        throw Error(text("the ranks' programs differ: rank ", message.peer, " sends ", bytes,
+                         " bytes, for another purpose or not, where ", message.bytes,
+                         " bytes are expected in ", to_text(purpose_)));
+      }
+      group_->last_seen[static_cast<std::size_t>(message.peer)] = purpose_;
+    }
+
+    //! Receives come first: a rank that is late is missed by those who receive from it.
+    [[nodiscard]] int first_missing_peer() {
+      int sending_to = messages_[0].peer;
+      for (std::size_t i = 0; i < messages_.size(); ++i) {
+        int ended = 0;
+        if (requests_[i] == MPI_REQUEST_NULL) continue;
+        MPI_Request_get_status(requests_[i], &ended, MPI_STATUS_IGNORE);
+        if (ended != 0) continue;
+        if (messages_[i].direction == Message::Direction::receive) return messages_[i].peer;
+        sending_to = messages_[i].peer;
+      }
+      return sending_to;
+    }
+
+    void give_up() noexcept {
+      for (MPI_Request& request : requests_) {
+        if (request == MPI_REQUEST_NULL) continue;
+        MPI_Cancel(&request);
+        MPI_Request_free(&request);
+      }
+      requests_.clear();
+    }
+
+    std::shared_ptr<detail::MpiGroup> group_;
+    std::vector<Message> messages_;
+    std::vector<MPI_Request> requests_;
+    std::vector<MPI_Status> statuses_;
+    Purpose purpose_;
+  };
+
+  //! All processes. Between MPI_Init and MPI_Finalize; `launch_mpi` sees to both.
+  explicit MpiCommunicator(Timeout timeout = default_timeout) {
+    const auto control = std::make_shared<detail::MpiControl>(timeout);
+    std::vector<int> outer;
+    for (int rank = 0; rank < control->size(); ++rank) outer.push_back(rank);
+    MPI_Comm copy{};
+    detail::check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &copy), "MPI_Comm_dup");
+    set_group(std::make_shared<detail::MpiGroup>(control, copy, std::move(outer)));
+  }
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return static_cast<int>(group_->outer.size()); }
+  [[nodiscard]] Timeout timeout() const { return group_->control->timeout(); }
+
+  void post(std::span<const Message> messages, const Purpose& purpose, Transfer& transfer) {
+    transfer.give_up();
+    transfer.group_ = group_;
+    transfer.purpose_ = purpose;
+    transfer.messages_.assign(messages.begin(), messages.end());
+    transfer.requests_.assign(messages.size(), MPI_REQUEST_NULL);
+    transfer.statuses_.resize(messages.size());
+    const int tag = detail::tag_of(purpose);
+    for (std::size_t i = 0; i < messages.size(); ++i) {
+      const Message& message = messages[i];
+      if (message.bytes > 0x7fffffff) {
+        throw ArgumentError(text(to_text(purpose), ": a message of ", message.bytes,
+                                 " bytes to or from rank ", message.peer));
+      }
+      const int bytes = static_cast<int>(message.bytes);
+      const int code = message.direction == Message::Direction::send
+                           ? MPI_Isend(message.data, bytes, MPI_BYTE, message.peer, tag,
+                                       group_->comm, &transfer.requests_[i])
+                           : MPI_Irecv(message.data, bytes, MPI_BYTE, message.peer, MPI_ANY_TAG,
+                                       group_->comm, &transfer.requests_[i]);
+      detail::check_mpi(code, "MPI_Isend or MPI_Irecv");
+    }
+  }
+
+  void abort(int rank, const std::string& message) {
+    group_->control->fail(group_->outer[static_cast<std::size_t>(rank)], message);
+  }
+
+  [[nodiscard]] MpiCommunicator split(int color, int key) {
+    const auto members = split_members(*this, color, key).first;
+    std::vector<int> outer;
+    for (const int member : members) {
+      outer.push_back(group_->outer[static_cast<std::size_t>(member)]);
+    }
+    MPI_Comm part{};
+    detail::check_mpi(MPI_Comm_split(group_->comm, color, key, &part), "MPI_Comm_split");
+    MpiCommunicator result(*this);
+    result.set_group(std::make_shared<detail::MpiGroup>(group_->control, part, std::move(outer)));
+    return result;
+  }
+
+ private:
+  void set_group(std::shared_ptr<detail::MpiGroup> group) {
+    group_ = std::move(group);
+    MPI_Comm_rank(group_->comm, &rank_);
+  }
+
+  std::shared_ptr<detail::MpiGroup> group_;
+  int rank_ = 0;
+};
+
+static_assert(Communicator<MpiCommunicator>);
+
+//! Calls `program(communicator)` in this process, which is one rank of `mpirun`'s, and returns 0.
+//!
+//! **Errors.** None is thrown: what the program throws is printed with the rank's number, the other
+//! ranks are told and given a moment to say what they know, and MPI ends all processes with 86.
+template <class Program>
+int launch_mpi(Timeout timeout, const Program& program) {
+  int provided = 0;
+  detail::check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided),
+                    "MPI_Init_thread");
+  detail::RankOutcome outcome;
+  {
+    MpiCommunicator communicator(timeout);
+    detail::run_rank(communicator, program, outcome);
+    if (outcome.failure != nullptr) {
+      std::fprintf(stderr, "rank %d: %s\n", communicator.rank(),
+                   detail::message_of(outcome.failure).c_str());
+      std::fflush(stderr);
+      // Others are told by messages, which only they can fetch.
+      std::this_thread::sleep_for(std::chrono::seconds(2));
+      MPI_Abort(MPI_COMM_WORLD, 86);
+    }
+  }
+  MPI_Finalize();
+  return 0;
+}
+
+}  // namespace weft::comm

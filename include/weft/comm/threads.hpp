@@ -1,0 +1,356 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Ranks that are threads of one process.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <numeric>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <weft/comm/collectives.hpp>
+#include <weft/comm/communicator.hpp>
+#include <weft/core/error.hpp>
+
+namespace weft::comm {
+
+namespace detail {
+
+//! The first failure among the ranks of a world and of all that were split from it.
+class FirstFailure {
+ public:
+  void set(int culprit, const std::string& message) {
+    const std::scoped_lock lock(mutex_);
+    if (failed_) return;
+    culprit_ = culprit;
+    message_ = message;
+    failed_ = true;
+  }
+
+  [[nodiscard]] bool happened() const { return failed_; }
+
+  [[noreturn]] void raise() const {
+    const std::scoped_lock lock(mutex_);
+    throw CommunicatorAborted(culprit_, message_);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::atomic<bool> failed_{false};
+  int culprit_ = 0;
+  std::string message_;
+};
+
+struct ThreadBatch;
+
+//! A message that was posted, and whether its bytes were copied.
+struct PostedMessage {
+  ThreadBatch* batch;
+  Message message;
+  bool done;
+};
+
+//! The messages of one transfer. All but `posted`'s messages is guarded by the mutex of the rank.
+struct ThreadBatch {
+  int rank = 0;
+  Purpose purpose;
+  std::vector<PostedMessage> posted;
+  std::size_t missing = 0;
+
+  //! The rank of the first message that has not arrived; receives come first, since a rank that is
+  //! late is missed by those who receive from it.
+  [[nodiscard]] int first_missing_peer() const {
+    int sending_to = rank;
+    for (const auto& item : posted) {
+      if (item.done) continue;
+      if (item.message.direction == Message::Direction::receive) return item.message.peer;
+      sending_to = item.message.peer;
+    }
+    return sending_to;
+  }
+};
+
+//! What ranks that are threads share.
+class ThreadWorld {
+ public:
+  //! `outer[r]` is the outermost world's number of rank r.
+  ThreadWorld(std::vector<int> outer, Timeout timeout, std::shared_ptr<FirstFailure> failure)
+      : outer_(std::move(outer)),
+        timeout_(timeout),
+        failure_(std::move(failure)),
+        ranks_(outer_.size()),
+        links_(outer_.size() * outer_.size()) {}
+
+  [[nodiscard]] int size() const { return static_cast<int>(outer_.size()); }
+  [[nodiscard]] Timeout timeout() const { return timeout_; }
+
+  void post(ThreadBatch& batch) {
+    {
+      RankState& mine = state(batch.rank);
+      const std::scoped_lock lock(mine.mutex);
+      mine.entered = batch.purpose;
+    }
+    for (PostedMessage& item : batch.posted) post(item);
+  }
+
+  [[nodiscard]] bool done(const ThreadBatch& batch) {
+    {
+      const std::scoped_lock lock(state(batch.rank).mutex);
+      if (batch.missing == 0) return true;
+    }
+    if (failure_->happened()) failure_->raise();
+    return false;
+  }
+
+  void wait(ThreadBatch& batch) {
+    // A failure in a world that was split from the same one is seen within an interval.
+    constexpr std::chrono::milliseconds interval(20);
+    const auto deadline = std::chrono::steady_clock::now() +
+                          std::chrono::duration_cast<std::chrono::steady_clock::duration>(timeout_);
+    RankState& mine = state(batch.rank);
+    std::unique_lock lock(mine.mutex);
+    const auto ready = [&] { return batch.missing == 0; };
+    mine.waiting = &batch;
+    while (!mine.arrived.wait_for(lock, interval, ready) && !failure_->happened() &&
+           std::chrono::steady_clock::now() < deadline) {
+    }
+    if (!ready() && !failure_->happened()) {
+      lock.unlock();
+      const int late = find_late(batch);
+      failure_->set(outer_[static_cast<std::size_t>(late)], describe_late(batch, late));
+      lock.lock();
+    }
+    mine.waiting = nullptr;
+    if (!ready()) failure_->raise();
+  }
+
+  //! Takes back what has not been copied; afterwards nobody touches the memory of the batch.
+  void cancel(ThreadBatch& batch) noexcept {
+    for (PostedMessage& item : batch.posted) {
+      Link& line = link(item);
+      const std::scoped_lock lock(line.mutex);
+      std::erase(line.queue, &item);
+    }
+    batch.posted.clear();
+    batch.missing = 0;
+  }
+
+  void abort(int rank, const std::string& message) {
+    failure_->set(outer_[static_cast<std::size_t>(rank)], message);
+  }
+
+  //! The world of the ranks of one color: whoever comes first makes it.
+  std::shared_ptr<ThreadWorld> subworld(index_t sequence, int color,
+                                        const std::vector<int>& members) {
+    const std::scoped_lock lock(split_mutex_);
+    auto& known = subworlds_[{sequence, color}];
+    auto world = known.lock();
+    if (world == nullptr) {
+      std::vector<int> outer;
+      for (const int member : members) outer.push_back(outer_[static_cast<std::size_t>(member)]);
+      world = std::make_shared<ThreadWorld>(std::move(outer), timeout_, failure_);
+      known = world;
+    }
+    return world;
+  }
+
+ private:
+  struct RankState {
+    std::mutex mutex;
+    std::condition_variable arrived;
+    Purpose entered;                       // what it posted last
+    const ThreadBatch* waiting = nullptr;  // what it waits for
+  };
+
+  //! What was posted from one rank to another and has found no partner: all sends, or all receives.
+  struct Link {
+    std::mutex mutex;
+    std::vector<PostedMessage*> queue;
+  };
+
+  RankState& state(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
+
+  Link& link(const PostedMessage& item) {
+    const bool sends = item.message.direction == Message::Direction::send;
+    const int from = sends ? item.batch->rank : item.message.peer;
+    const int to = sends ? item.message.peer : item.batch->rank;
+    return links_[static_cast<std::size_t>(from) * outer_.size() + static_cast<std::size_t>(to)];
+  }
+
+  //! Copies if the partner is there, or queues. Both sides end under the lock of the link, so that
+  //! one which took its messages back is not touched afterwards.
+  void post(PostedMessage& item) {
+    Link& line = link(item);
+    const std::scoped_lock lock(line.mutex);
+    if (line.queue.empty() || line.queue.front()->message.direction == item.message.direction) {
+      line.queue.push_back(&item);
+      return;
+    }
+    PostedMessage& partner = *line.queue.front();
+    line.queue.erase(line.queue.begin());
+    if (!check_partners(item, partner)) return;
+    const bool sends = item.message.direction == Message::Direction::send;
+    const Message& from = sends ? item.message : partner.message;
+    const Message& to = sends ? partner.message : item.message;
+    if (from.bytes > 0) std::memcpy(to.data, from.data, static_cast<std::size_t>(from.bytes));
+    finish(partner);
+    finish(item);
+  }
+
+  //! Both sides have to agree on what they are doing; else the world has failed.
+  bool check_partners(const PostedMessage& item, const PostedMessage& partner) {
+    if (item.message.bytes == partner.message.bytes &&
+        item.batch->purpose == partner.batch->purpose) {
+      return true;
+    }
+    const auto side = [&](const PostedMessage& x) {
+      return text("rank ", outer_[static_cast<std::size_t>(x.batch->rank)],
+                  x.message.direction == Message::Direction::send ? " sends " : " expects ",
+                  x.message.bytes, " bytes in ", to_text(x.batch->purpose));
+    };
+    abort(item.batch->rank, text("the ranks' programs differ: ", side(partner), ", ", side(item)));
+    return false;
+  }
+
+  void finish(PostedMessage& item) {
+    RankState& owner = state(item.batch->rank);
+    const std::scoped_lock lock(owner.mutex);
+    item.done = true;
+    if (--item.batch->missing == 0) owner.arrived.notify_all();
+  }
+
+  //! Follows who waits for whom to the rank that does not wait; `batch`'s own peer if all do.
+  int find_late(const ThreadBatch& batch) {
+    const int first = peer_missed_by(batch);
+    int late = first;
+    for (int steps = 0; steps < size(); ++steps) {
+      const std::scoped_lock lock(state(late).mutex);
+      const ThreadBatch* waiting = state(late).waiting;
+      if (waiting == nullptr) return late;
+      late = waiting->first_missing_peer();
+    }
+    return first;
+  }
+
+  int peer_missed_by(const ThreadBatch& batch) {
+    const std::scoped_lock lock(state(batch.rank).mutex);
+    return batch.first_missing_peer();
+  }
+
+  std::string describe_late(const ThreadBatch& batch, int late) {
+    const std::scoped_lock lock(state(late).mutex);
+    const RankState& other = state(late);
+    const int name = outer_[static_cast<std::size_t>(late)];
+    if (other.waiting != nullptr) {
+      return text("the ranks wait for each other: rank ",
+                  outer_[static_cast<std::size_t>(batch.rank)], " in ", to_text(batch.purpose),
+                  ", rank ", name, " in ", to_text(other.entered));
+    }
+    return text("rank ", name, " has not entered ", to_text(batch.purpose), " within ",
+                timeout_.count(), " s; last seen in ", to_text(other.entered));
+  }
+
+  std::vector<int> outer_;
+  Timeout timeout_;
+  std::shared_ptr<FirstFailure> failure_;
+  std::vector<RankState> ranks_;
+  std::vector<Link> links_;
+  std::mutex split_mutex_;
+  std::map<std::pair<index_t, int>, std::weak_ptr<ThreadWorld>> subworlds_;
+};
+
+}  // namespace detail
+
+//! A rank that is a thread. `ThreadCommunicator::world(n)` makes n of them, one for each thread.
+//!
+//! A message is copied once, from the sender's memory to the receiver's, by whoever posts last.
+class ThreadCommunicator {
+ public:
+  //! The messages of one `post`.
+  class Transfer {
+   public:
+    Transfer() = default;
+    Transfer(Transfer&&) = default;
+    Transfer& operator=(Transfer&& other) noexcept {
+      give_up();
+      world_ = std::move(other.world_);
+      batch_ = std::move(other.batch_);
+      return *this;
+    }
+    ~Transfer() { give_up(); }
+
+    [[nodiscard]] bool done() { return world_ == nullptr || world_->done(*batch_); }
+    void wait() {
+      if (world_ != nullptr) world_->wait(*batch_);
+    }
+
+   private:
+    friend ThreadCommunicator;
+
+    void give_up() noexcept {
+      if (world_ != nullptr) world_->cancel(*batch_);
+    }
+
+    std::shared_ptr<detail::ThreadWorld> world_;
+    std::unique_ptr<detail::ThreadBatch> batch_;
+  };
+
+  //! **Errors.** ArgumentError unless there is at least one rank.
+  [[nodiscard]] static std::vector<ThreadCommunicator> world(int ranks,
+                                                             Timeout timeout = default_timeout) {
+    if (ranks < 1) throw ArgumentError(text("a world of ", ranks, " ranks"));
+    std::vector<int> outer(static_cast<std::size_t>(ranks));
+    std::iota(outer.begin(), outer.end(), 0);
+    const auto shared = std::make_shared<detail::ThreadWorld>(
+        std::move(outer), timeout, std::make_shared<detail::FirstFailure>());
+    std::vector<ThreadCommunicator> result;
+    for (int rank = 0; rank < ranks; ++rank) result.push_back(ThreadCommunicator(shared, rank));
+    return result;
+  }
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] int size() const { return world_->size(); }
+  [[nodiscard]] Timeout timeout() const { return world_->timeout(); }
+
+  void post(std::span<const Message> messages, const Purpose& purpose, Transfer& transfer) {
+    transfer.give_up();
+    transfer.world_ = world_;
+    if (transfer.batch_ == nullptr) transfer.batch_ = std::make_unique<detail::ThreadBatch>();
+    detail::ThreadBatch& batch = *transfer.batch_;
+    batch.rank = rank_;
+    batch.purpose = purpose;
+    batch.posted.clear();
+    for (const Message& message : messages) batch.posted.push_back({&batch, message, false});
+    batch.missing = batch.posted.size();
+    world_->post(batch);
+  }
+
+  void abort(int rank, const std::string& message) { world_->abort(rank, message); }
+
+  [[nodiscard]] ThreadCommunicator split(int color, int key) {
+    const auto [members, mine] = split_members(*this, color, key);
+    return {world_->subworld(splits_++, color, members), mine};
+  }
+
+ private:
+  ThreadCommunicator(std::shared_ptr<detail::ThreadWorld> world, int rank)
+      : world_(std::move(world)), rank_(rank) {}
+
+  std::shared_ptr<detail::ThreadWorld> world_;
+  int rank_;
+  index_t splits_ = 0;
+};
+
+static_assert(Communicator<ThreadCommunicator>);
+
+}  // namespace weft::comm

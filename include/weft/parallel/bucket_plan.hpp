@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Which parts of a gradient are reduced together, and in what order.
+#pragma once
+
+#include <algorithm>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <weft/core/chunks.hpp>
+#include <weft/core/index.hpp>
+#include <weft/nn/parameter_layout.hpp>
+#include <weft/ops/blocks.hpp>
+
+namespace weft::parallel {
+
+//! How large buckets are.
+struct BucketSizes {
+  index_t bytes = 25 << 20;
+  index_t first_bytes = 1 << 20;  //!< of the bucket that is ready first
+};
+
+//! Blocks of parameters whose gradients are sent in one message to each rank.
+struct Bucket {
+  Range blocks;
+  std::vector<int> slots{};  //!< the places for gradients that have to be ready, tied uses included
+
+  friend constexpr bool operator==(const Bucket&, const Bucket&) = default;
+};
+
+namespace detail {
+
+constexpr bool overlap(Range a, Range b) { return a.begin < b.end && b.begin < a.end; }
+
+}  // namespace detail
+
+//! Cuts the trained parameters into buckets, from the last parameter to the first: the backward
+//! pass reaches the last declared ones first. Buckets are cut at the edges of blocks, wherever
+//! parameters end: a parameter may lie in two, a bucket hold many.
+[[nodiscard]] constexpr std::vector<Bucket> plan_buckets(
+    index_t parameters, std::span<const std::pair<index_t, index_t>> slots,
+    std::span<const nn::TiedGradient> tied, BucketSizes sizes = {}) {
+  constexpr index_t block_bytes = ops::block_size * index_t{sizeof(float)};
+  const auto blocks_of = [&](index_t bytes) { return std::max<index_t>(1, bytes / block_bytes); };
+  std::vector<Bucket> buckets;
+  for (index_t end = ops::block_count(parameters); end > 0; end = buckets.back().blocks.begin) {
+    const index_t most = blocks_of(buckets.empty() ? sizes.first_bytes : sizes.bytes);
+    buckets.push_back({{std::max<index_t>(0, end - most), end}});
+  }
+  for (Bucket& bucket : buckets) {
+    const Range range{bucket.blocks.begin * ops::block_size,
+                      std::min(parameters, bucket.blocks.end * ops::block_size)};
+    for (std::size_t slot = 0; slot < slots.size(); ++slot) {
+      auto [begin, size] = slots[slot];
+      for (const nn::TiedGradient& use : tied) {
+        if (use.from == begin) begin = use.to;  // a use is needed where its weight is
+      }
+      if (detail::overlap(range, {begin, begin + size})) {
+        bucket.slots.push_back(static_cast<int>(slot));
+      }
+    }
+  }
+  return buckets;
+}
+
+//! The buckets of a model.
+[[nodiscard]] inline std::vector<Bucket> plan_buckets(const nn::ParameterLayout& layout,
+                                                      BucketSizes sizes = {}) {
+  return plan_buckets(layout.trained, layout.slots, layout.tied, sizes);
+}
+
+}  // namespace weft::parallel

@@ -1,0 +1,308 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Sums of gradients over ranks, bucket by bucket, while the backward pass goes on.
+#pragma once
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <weft/comm/collectives.hpp>
+#include <weft/comm/communicator.hpp>
+#include <weft/core/chunks.hpp>
+#include <weft/core/index.hpp>
+#include <weft/core/tree_pairs.hpp>
+#include <weft/nn/parameter_layout.hpp>
+#include <weft/ops/blocks.hpp>
+#include <weft/ops/reduce.hpp>
+#include <weft/parallel/bucket_plan.hpp>
+#include <weft/parallel/lanes.hpp>
+#include <weft/tensor/tensor.hpp>
+
+namespace weft::parallel {
+
+//! What every rank has after an exchange.
+enum class Keep {
+  all,   //!< the sum of every gradient
+  mine,  //!< the sums in its own pieces
+};
+
+//! Reduces the lanes' gradients of all ranks in canonical order.
+//!
+//! Each bucket is cut into a piece for each rank. When a bucket is ready, every rank sends every
+//! other its lanes' sums of that one's piece; the owner adds the lanes in the order of the tree,
+//! and with `Keep::all` sends the sum to the rest. Buckets go in one order on all ranks.
+//!
+//! **Cost.** With N ranks, a lane each, and G bytes of gradients a rank sends (N - 1)/N G, and with
+//! `Keep::all` (N - 1)/N of the trained parameters' bytes on top.
+//! **Memory.** For every bucket under way, its piece once for each lane of another rank.
+template <class D, comm::Communicator C>
+class GradientExchange {
+ public:
+  //! The sums that a lane of this rank holds in the update, asked for once they are complete.
+  using Held = std::function<float*(index_t lane)>;
+
+  //! **Errors.** CommunicatorAborted, as all that follows.
+  GradientExchange(D& device, C& communicator, const nn::ParameterLayout& layout, index_t lanes,
+                   Held held, Keep keep, BucketSizes sizes = {})
+      : device_(&device),
+        communicator_(&communicator),
+        gathering_(communicator.split(0, communicator.rank())),
+        layout_(&layout),
+        lanes_(lanes),
+        held_(std::move(held)),
+        keep_(keep),
+        plan_(plan_buckets(layout, sizes)),
+        under_way_(plan_.size()),
+        squares_(static_cast<std::size_t>(ops::block_count(layout.trained))) {
+    if (lanes_of(rank()).size() == 0) no_lanes_ = Tensor<float, D>(device, {layout.gradients});
+  }
+
+  //! The parameters of this rank's pieces, in order.
+  [[nodiscard]] std::vector<Range> owned() const {
+    std::vector<Range> pieces;
+    for (const Bucket& bucket : plan_) pieces.push_back(piece(bucket, rank()));
+    std::erase_if(pieces, [](Range range) { return range.size() == 0; });
+    std::ranges::sort(pieces, {}, &Range::begin);
+    return pieces;
+  }
+
+  //! Begins an update: forgets what was ready.
+  void begin(index_t update) {
+    update_ = update;
+    launched_ = reduced_ = 0;
+    for (std::size_t b = 0; b < plan_.size(); ++b) {
+      under_way_[b].missing = plan_[b].slots.size();
+    }
+  }
+
+  //! The held sums are complete at a place.
+  void ready(int slot) {
+    for (std::size_t b = launched_; b < plan_.size(); ++b) {
+      const auto& slots = plan_[b].slots;
+      if (std::ranges::binary_search(slots, slot)) --under_way_[b].missing;
+    }
+    progress();
+  }
+
+  //! Where the sums over all ranks are after `finish`.
+  [[nodiscard]] float* sums() const {
+    const Range lanes = lanes_of(rank());
+    return lanes.size() == 0 ? no_lanes_.data() : held_(lanes.begin);
+  }
+
+  //! Waits for all buckets, and returns the sum of squares of the whole gradient.
+  [[nodiscard]] double finish() {
+    while (launched_ < plan_.size()) launch(launched_++);
+    while (reduced_ < plan_.size()) {
+      under_way_[reduced_].sending.wait();
+      reduce(reduced_++);
+    }
+    if (keep_ == Keep::all) {
+      for (auto& bucket : under_way_) bucket.gathering.wait();
+    }
+    return gathered_squares();
+  }
+
+  //! Sends the owned pieces of `values` to all, and returns when all pieces have come.
+  void gather(float* values) {
+    for (std::size_t b = 0; b < plan_.size(); ++b) start_gather(b, values);
+    for (auto& bucket : under_way_) bucket.gathering.wait();
+  }
+
+ private:
+  struct UnderWay {
+    std::size_t missing = 0;  // places that are not complete
+    typename C::Transfer sending{};
+    typename C::Transfer gathering{};
+    Tensor<float, D> staged{};  // what other ranks' lanes sent for the piece of this rank
+  };
+
+  [[nodiscard]] int rank() const { return communicator_->rank(); }
+  [[nodiscard]] int ranks() const { return communicator_->size(); }
+  [[nodiscard]] Range lanes_of(int rank) const { return share(lanes_, ranks(), rank); }
+
+  //! The parameters of a bucket that a rank owns: whole blocks.
+  [[nodiscard]] Range piece(const Bucket& bucket, int rank) const {
+    const Range blocks = share(bucket.blocks.size(), ranks(), rank);
+    const auto parameter = [&](index_t block) {
+      return std::min(layout_->trained, (bucket.blocks.begin + block) * ops::block_size);
+    };
+    return {parameter(blocks.begin), parameter(blocks.end)};
+  }
+
+  //! Calls `f(range)` for the parts of the gradient buffer that make up a piece: its parameters,
+  //! and the further uses of those that are tied.
+  template <class F>
+  void for_parts(Range piece, const F& f) const {
+    if (piece.size() == 0) return;
+    f(piece);
+    for (const nn::TiedGradient& use : layout_->tied) {
+      const index_t begin = std::max(piece.begin, use.to);
+      const index_t end = std::min(piece.end, use.to + use.size);
+      if (begin < end) f(Range{use.from + begin - use.to, use.from + end - use.to});
+    }
+  }
+
+  //! Goes on with whatever can go on, without waiting.
+  void progress() {
+    while (launched_ < plan_.size() && under_way_[launched_].missing == 0) launch(launched_++);
+    while (reduced_ < launched_ && under_way_[reduced_].sending.done()) reduce(reduced_++);
+  }
+
+  void launch(std::size_t b) {
+    UnderWay& bucket = under_way_[b];
+    const Range mine = piece(plan_[b], rank());
+    index_t size = 0;
+    for_parts(mine, [&](Range part) { size += part.size(); });
+    index_t others = 0;
+    for_other_lanes([&](int, index_t) { ++others; });
+    bucket.staged = Tensor<float, D>(*device_, {others * size});
+
+    messages_.clear();
+    float* place = bucket.staged.data();
+    for_other_lanes([&](int peer, index_t) {
+      for_parts(mine, [&](Range part) {
+        messages_.push_back(comm::receive_from(peer, place, part.size()));
+        place += part.size();
+      });
+    });
+    for (int peer = 0; peer < ranks(); ++peer) {
+      if (peer == rank()) continue;
+      for (const index_t lane : held_lanes(lanes_of(rank()))) {
+        for_parts(piece(plan_[b], peer), [&](Range part) {
+          messages_.push_back(comm::send_to(peer, held_(lane) + part.begin, part.size()));
+        });
+      }
+    }
+    communicator_->post(messages_, purpose("reduce_scatter", b), bucket.sending);
+  }
+
+  //! Adds the lanes in this rank's piece of a bucket.
+  void reduce(std::size_t b) {
+    float* const home = sums();
+    UnderWay& bucket = under_way_[b];
+    const Range mine = piece(plan_[b], rank());
+    std::vector<float*> at(static_cast<std::size_t>(lanes_));  // of each lane, for one part
+    index_t size = 0;
+    for_parts(mine, [&](Range part) { size += part.size(); });
+    index_t done = 0;
+    for_parts(mine, [&](Range part) {
+      std::ranges::fill(at, nullptr);
+      for (const index_t lane : held_lanes(lanes_of(rank()))) {
+        at[static_cast<std::size_t>(lane)] = held_(lane) + part.begin;
+      }
+      float* staged = bucket.staged.data() + done;
+      for_other_lanes([&](int, index_t lane) {
+        at[static_cast<std::size_t>(lane)] = staged;
+        staged += size;
+      });
+      add_lanes(at, home + part.begin, part.size());
+      done += part.size();
+    });
+    for (const nn::TiedGradient& use : layout_->tied) {
+      const index_t begin = std::max(mine.begin, use.to);
+      const index_t end = std::min(mine.end, use.to + use.size);
+      if (begin >= end) continue;
+      ops::add_blocks(*device_, end - begin, 0, ops::block_count(end - begin),
+                      home + use.from + begin - use.to, home + begin);
+    }
+    const Range blocks{mine.begin / ops::block_size, ops::block_count(mine.end)};
+    if (mine.size() > 0) {
+      ops::sum_of_squares(*device_, layout_->trained, blocks.begin, blocks.end, home,
+                          squares_.data());
+    }
+    bucket.staged = {};
+    if (keep_ == Keep::all) start_gather(b, home);
+  }
+
+  //! Adds what the lanes hold in the order of the tree. Whichever of a pair is `home` takes the
+  //! sum: a + b has the bits of b + a.
+  void add_lanes(std::vector<float*>& at, float* home, index_t n) {
+    const auto lane = [&](index_t l) -> float*& { return at[static_cast<std::size_t>(l)]; };
+    for_tree_pairs(lanes_, lane, [&](index_t left, index_t right) {
+      if (lane(right) == home) std::swap(lane(left), lane(right));
+      ops::add_blocks(*device_, n, 0, ops::block_count(n), lane(right), lane(left));
+    });
+    if (at[0] != home) {
+      std::memcpy(home, at[0], static_cast<std::size_t>(n) * sizeof(float));
+    }
+  }
+
+  //! Calls `f(rank, lane)` for the sums that the other ranks hold, in their order.
+  template <class F>
+  void for_other_lanes(const F& f) const {
+    for (int peer = 0; peer < ranks(); ++peer) {
+      if (peer == rank()) continue;
+      for (const index_t lane : held_lanes(lanes_of(peer))) f(peer, lane);
+    }
+  }
+
+  void start_gather(std::size_t b, float* values) {
+    pieces_.clear();
+    for (int r = 0; r < ranks(); ++r) pieces_.push_back(piece(plan_[b], r));
+    comm::start_all_gather(gathering_, values, std::span<const Range>(pieces_),
+                           purpose("all_gather", b), under_way_[b].gathering, messages_);
+  }
+
+  //! Every rank's sums of squares, added block by block.
+  [[nodiscard]] double gathered_squares() {
+    std::vector<Range> blocks;  // of the parameters, rank by rank
+    std::vector<Range> pieces;  // where they are in `packed`
+    index_t place = 0;
+    for (int r = 0; r < ranks(); ++r) {
+      const index_t begin = place;
+      for (const Bucket& bucket : plan_) {
+        const Range part = share(bucket.blocks.size(), ranks(), r);
+        blocks.push_back({bucket.blocks.begin + part.begin, bucket.blocks.begin + part.end});
+        place += part.size();
+      }
+      pieces.push_back({begin, place});
+    }
+    std::vector<double> packed(squares_.size());
+    const auto for_packed = [&](const auto& f) {
+      index_t at = 0;
+      for (const Range part : blocks) {
+        for (index_t block = part.begin; block < part.end; ++block) {
+          f(packed[static_cast<std::size_t>(at++)], squares_[static_cast<std::size_t>(block)]);
+        }
+      }
+    };
+    for_packed([](double& packed_sum, double sum) { packed_sum = sum; });
+    typename C::Transfer transfer;
+    comm::start_all_gather(gathering_, packed.data(), std::span<const Range>(pieces),
+                           {"all_gather", "squared sums", comm::Purpose::none, update_}, transfer,
+                           messages_);
+    transfer.wait();
+    for_packed([](double packed_sum, double& sum) { sum = packed_sum; });
+    double squares = 0.0;
+    for (const double sum : squares_) squares += sum;
+    return squares;
+  }
+
+  [[nodiscard]] comm::Purpose purpose(const char* collective, std::size_t b) const {
+    return {collective, "bucket", static_cast<index_t>(b), update_};
+  }
+
+  D* device_;
+  C* communicator_;
+  C gathering_;  // its messages keep an order of their own
+  const nn::ParameterLayout* layout_;
+  index_t lanes_;
+  Held held_;
+  Tensor<float, D> no_lanes_;  // where sums go on a rank that holds none
+  Keep keep_;
+  std::vector<Bucket> plan_;
+  std::vector<UnderWay> under_way_;
+  std::vector<double> squares_;  // sums of them, block by block
+  std::vector<comm::Message> messages_;
+  std::vector<Range> pieces_;
+  index_t update_ = 0;
+  std::size_t launched_ = 0;
+  std::size_t reduced_ = 0;
+};
+
+}  // namespace weft::parallel

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file What strategies that run in one process say where others ask their ranks.
+#pragma once
+
+namespace weft::parallel {
+
+//! The base of strategies without ranks.
+struct OneProcess {
+  //! Whether this process writes files and reports: with ranks, the first one does.
+  [[nodiscard]] static constexpr bool is_root() { return true; }
+
+  //! Whether it is so on any rank.
+  [[nodiscard]] static constexpr bool on_any_rank(bool here) { return here; }
+};
+
+}  // namespace weft::parallel

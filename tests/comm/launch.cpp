@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/comm/launch.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <atomic>
+#include <stdexcept>
+#include <thread>
+
+using namespace weft;
+using namespace weft::comm;
+
+TEST_CASE("every rank runs the program once") {
+  std::atomic<int> ranks{0}, calls{0};
+  launch_threads(5, Timeout(20.0), [&](ThreadCommunicator& communicator) {
+    ranks += communicator.rank();
+    ++calls;
+  });
+  CHECK(calls == 5);
+  CHECK(ranks == 10);
+}
+
+TEST_CASE("the rank that threw is named, and the others are not waited for in vain") {
+  std::atomic<int> aborted{0};
+  const auto program = [&](ThreadCommunicator& communicator) {
+    if (communicator.rank() == 1) throw std::out_of_range("no such word");
+    try {
+      barrier(communicator);
+    } catch (const CommunicatorAborted& error) {
+      if (error.culprit() == 1 && error.message() == "no such word") ++aborted;
+      throw;
+    }
+  };
+  try {
+    launch_threads(4, Timeout(60.0), program);
+    FAIL("nothing was thrown");
+  } catch (const RankError& error) {
+    CHECK(error.rank() == 1);
+    CHECK(error.message() == "rank 1: no such word");
+    CHECK_THROWS_AS(std::rethrow_exception(error.cause()), std::out_of_range);
+  }
+  CHECK(aborted == 3);
+}
+
+TEST_CASE("a rank that leaves early is late for the rest") {
+  const auto program = [&](ThreadCommunicator& communicator) {
+    if (communicator.rank() != 0) barrier(communicator);
+  };
+  CHECK_THROWS_WITH(launch_threads(3, Timeout(1.0), program),
+                    Catch::Contains("rank 0 has not entered barrier"));
+}

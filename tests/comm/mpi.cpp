@@ -1,0 +1,111 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+// One rank of a test under mpirun: mpi CASE. What mpi.py checks is what it prints.
+#include <weft/comm/mpi.hpp>
+
+#include <weft/parallel/distributed_data_parallel.hpp>
+#include <weft/testing/small_translation.hpp>
+#include <weft/train/device_batch.hpp>
+
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <numeric>
+#include <string>
+#include <vector>
+
+using namespace weft;
+using comm::MpiCommunicator;
+
+namespace {
+
+void expect(bool holds, const char* what) {
+  if (!holds) throw Error(text("does not hold: ", what));
+}
+
+void collectives(MpiCommunicator& communicator) {
+  const int rank = communicator.rank(), ranks = communicator.size();
+  std::vector<double> values{1.0 + rank, -2.0 * rank};
+  comm::all_reduce(communicator, std::span(values));
+  const double sum = ranks * (ranks - 1) / 2.0;
+  expect(values == std::vector<double>{ranks + sum, -2.0 * sum}, "all_reduce");
+
+  std::vector<int> rows(static_cast<std::size_t>(ranks));
+  std::iota(rows.begin(), rows.end(), 100 * rank);
+  const auto exchanged = comm::all_to_all(communicator, std::span<const int>(rows));
+  for (int peer = 0; peer < ranks; ++peer) {
+    expect(exchanged[static_cast<std::size_t>(peer)] == 100 * peer + rank, "all_to_all");
+  }
+
+  std::vector<float> large(1 << 20, static_cast<float>(rank));
+  comm::broadcast(communicator, std::span(large), ranks - 1);
+  expect(large == std::vector<float>(1 << 20, static_cast<float>(ranks - 1)), "broadcast");
+
+  auto part = communicator.split(rank % 2, -rank);
+  const auto members = comm::all_gather(part, std::span<const int>(&rank, 1));
+  expect(
+      members.front() >= members.back() && members.size() == static_cast<std::size_t>(part.size()),
+      "split");
+  comm::barrier(communicator);
+  std::printf("rank %d: collectives hold\n", rank);
+}
+
+//! The bits of a model after 20 updates, as a number.
+template <parallel::Shard shard, class C>
+std::uint64_t train(C& communicator) {
+  Cpu device;
+  DistributedDataParallel<testing::SmallModel, testing::SmallLoss, shard, optim::Adam, Cpu, C>
+      strategy(device, communicator, testing::small_objective(), optim::Adam(),
+               {.seed = 5, .lanes = 3, .micro_batches = 8, .clip_norm = 1.0},
+               {2 * ops::block_size * 4, 4});
+  for (std::uint32_t update = 0; update < 20; ++update) {
+    strategy.step(train::DeviceBatch(testing::random_translations(13, update)), 0.002);
+  }
+  std::uint64_t hash = 14695981039346656037u;  // FNV-1a
+  for (const float value : to_host(strategy.state().values())) {
+    std::uint32_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    hash = (hash ^ bits) * 1099511628211u;
+  }
+  return hash;
+}
+
+void strategies(MpiCommunicator& communicator) {
+  const auto replicas = train<parallel::Shard::nothing>(communicator);
+  const auto zero1 = train<parallel::Shard::optimizer_state>(communicator);
+  std::uint64_t threads = 0;
+  if (communicator.rank() == 0) {
+    comm::launch_threads(1, comm::default_timeout, [&](comm::ThreadCommunicator& alone) {
+      threads = train<parallel::Shard::nothing>(alone);
+    });
+  }
+  comm::broadcast(communicator, std::span(&threads, 1), 0);
+  expect(replicas == threads && zero1 == threads, "every rank has the bits of one");
+  std::printf("rank %d: one answer\n", communicator.rank());
+}
+
+//! Goes through rounds of all_reduce; in round 5 rank 1 does something else.
+void rounds(MpiCommunicator& communicator, const std::string& fault) {
+  for (index_t round = 0; round < 10; ++round) {
+    if (round == 5 && communicator.rank() == 1) {
+      if (fault == "throws") throw Error("no such word");
+      if (fault == "stops") raise(SIGSTOP);
+      if (fault == "killed") raise(SIGKILL);
+      if (fault == "differs") comm::barrier(communicator, {"barrier"});
+    }
+    double value = 1.0;
+    comm::all_reduce(communicator, std::span(&value, 1), {"all_reduce", "round", round});
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string name = argc > 1 ? argv[1] : "";
+  return comm::launch_mpi(comm::Timeout(name == "stops" ? 2.0 : 60.0),
+                          [&](MpiCommunicator& communicator) {
+                            if (name == "collectives") return collectives(communicator);
+                            if (name == "strategies") return strategies(communicator);
+                            rounds(communicator, name);
+                          });
+}

@@ -1,0 +1,70 @@
+# SPDX-FileCopyrightText: 2026 The weft authors
+# SPDX-License-Identifier: Apache-2.0
+"""Runs ranks under mpirun, well and badly: mpi.py MPIRUN PROGRAM"""
+import os
+import subprocess
+import sys
+import time
+import unittest
+
+MPIRUN = PROGRAM = ""
+
+
+class Mpi(unittest.TestCase):
+    def run_ranks(self, ranks, case, seconds=60):
+        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1",
+                           OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        begin = time.monotonic()
+        run = subprocess.run([MPIRUN, "--oversubscribe", "--bind-to", "none", "-n", str(ranks),
+                              PROGRAM, case], capture_output=True, text=True, timeout=seconds,
+                             check=False, env=environment)
+        self.seconds = time.monotonic() - begin
+        # Nobody stays behind.
+        time.sleep(0.2)
+        left = subprocess.run(["pgrep", "-f", f"^{PROGRAM} {case}"], capture_output=True, text=True,
+                              check=False)
+        self.assertEqual(left.stdout, "")
+        return run
+
+    def test_collectives(self):
+        for ranks in (1, 2, 3, 5):
+            run = self.run_ranks(ranks, "collectives")
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertEqual(run.stdout.count("collectives hold"), ranks)
+
+    def test_strategies_have_the_bits_of_one_device(self):
+        for ranks in (1, 2, 3, 4):
+            run = self.run_ranks(ranks, "strategies")
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertEqual(run.stdout.count("one answer"), ranks)
+
+    def test_a_rank_that_throws_is_named_by_all(self):
+        run = self.run_ranks(3, "throws")
+        self.assertEqual(run.returncode, 86, run.stderr)
+        for rank in range(3):
+            self.assertIn(f"rank {rank}: no such word", run.stderr)
+
+    def test_a_rank_that_stops_is_named_by_the_others(self):
+        run = self.run_ranks(3, "stops")
+        self.assertEqual(run.returncode, 86, run.stderr)
+        late = ("rank 1 has not entered all_reduce of round 5 within 2 s; "
+                "last seen in all_reduce of round 4")
+        for rank in (0, 2):
+            self.assertIn(f"rank {rank}: {late}", run.stderr)
+        self.assertLess(self.seconds, 2 + 5 + 3)  # the timeout, five seconds, and mpirun's own
+
+    def test_a_rank_that_is_killed_ends_all(self):
+        run = self.run_ranks(3, "killed")
+        self.assertNotEqual(run.returncode, 0)
+        self.assertIn("signal 9", run.stderr)
+        self.assertLess(self.seconds, 10)
+
+    def test_programs_that_differ_are_told(self):
+        run = self.run_ranks(2, "differs")
+        self.assertEqual(run.returncode, 86, run.stderr)
+        self.assertIn("the ranks' programs differ", run.stderr)
+
+
+if __name__ == "__main__":
+    MPIRUN, PROGRAM = sys.argv[1], os.path.abspath(sys.argv[2])
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/parallel/distributed_data_parallel.hpp>
+
+#include <weft/comm/decorators.hpp>
+#include <weft/comm/launch.hpp>
+#include <weft/testing/small_translation.hpp>
+#include <weft/train/device_batch.hpp>
+
+#include "outcome.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+using namespace weft;
+using namespace weft::testing;
+using comm::ThreadCommunicator;
+using parallel::Shard;
+
+namespace {
+
+constexpr comm::Timeout patience{60.0};
+//! So small that the model has many buckets, all but the first of two blocks.
+constexpr parallel::BucketSizes small_buckets{2 * ops::block_size * 4, 4};
+
+Outcome on_one_device(const parallel::Recipe& recipe) {
+  Cpu device;
+  GradientAccumulation<SmallModel, SmallLoss> strategy(device, small_objective(), optim::Adam(),
+                                                       recipe);
+  return train_on_small_batches(strategy);
+}
+
+template <Shard shard>
+using Distributed = DistributedDataParallel<SmallModel, SmallLoss, shard>;
+
+//! What every rank ends with.
+template <Shard shard>
+std::vector<Outcome> on_ranks(int ranks, const parallel::Recipe& recipe) {
+  std::vector<Outcome> outcomes(static_cast<std::size_t>(ranks));
+  comm::launch_threads(ranks, patience, [&](ThreadCommunicator& communicator) {
+    Cpu device;
+    Distributed<shard> strategy(device, communicator, small_objective(), optim::Adam(), recipe,
+                                small_buckets);
+    outcomes[static_cast<std::size_t>(communicator.rank())] = train_on_small_batches(strategy);
+  });
+  return outcomes;
+}
+
+constexpr parallel::Recipe recipe_of(index_t lanes) {
+  return {.seed = 5, .lanes = lanes, .micro_batches = 8, .clip_norm = 1.0};
+}
+
+}  // namespace
+
+TEST_CASE("any number of ranks gives the bits of one device that accumulates") {
+  const auto lanes = GENERATE(as<index_t>(), 1, 2, 3, 8);
+  const auto recipe = recipe_of(lanes);
+  const auto expected = on_one_device(recipe);
+  for (const int ranks : {1, 2, 3, 4, 8}) {
+    CAPTURE(lanes, ranks);
+    for (const auto& outcome : on_ranks<Shard::nothing>(ranks, recipe)) CHECK(outcome == expected);
+    for (const auto& outcome : on_ranks<Shard::optimizer_state>(ranks, recipe)) {
+      CHECK(outcome == expected);
+    }
+  }
+}
+
+TEST_CASE("what a rank sends is what the formula says") {
+  const auto recipe = recipe_of(4);
+  const auto objective = small_objective();
+  const index_t gradients = objective.layout().gradients, trained = objective.layout().trained;
+  constexpr int ranks = 4;
+  const index_t blocks = ops::block_count(trained);
+  index_t all = 0;
+  std::vector<comm::Traffic> traffic(ranks);
+  comm::launch_threads(ranks, patience, [&](ThreadCommunicator& communicator) {
+    Cpu device;
+    auto& sent = traffic[static_cast<std::size_t>(communicator.rank())];
+    auto counted = comm::counting(communicator, sent);
+    DistributedDataParallel<SmallModel, SmallLoss, Shard::nothing, optim::Adam, Cpu,
+                            comm::Observed<ThreadCommunicator>>
+        strategy(device, counted, small_objective(), optim::Adam(), recipe, small_buckets);
+    sent = {};
+    strategy.step(train::DeviceBatch(random_translations(13, 1)), 0.002);
+  });
+  for (const auto& sent : traffic) all += sent.bytes;
+  // Each gradient goes from 3 ranks to its owner, each sum from there to 3; so do the blocks' sums
+  // of squares, and the losses of 8 micro-batches, with their counts, to all.
+  const index_t expected = (ranks - 1) * (gradients * 4 + trained * 4 + blocks * 8) +
+                           ranks * (ranks - 1) * 8 * 2 * index_t{8};
+  CHECK(all == expected);
+}
+
+TEST_CASE("a rank that fails in a step takes the others with it, and nobody hangs") {
+  const auto recipe = recipe_of(3);
+  const auto program = [&](ThreadCommunicator& communicator) {
+    Cpu device;
+    auto flaky = comm::failing(communicator, communicator.rank() == 1 ? 20 : 1 << 20);
+    DistributedDataParallel<SmallModel, SmallLoss, Shard::optimizer_state, optim::Adam, Cpu,
+                            comm::Observed<ThreadCommunicator>>
+        strategy(device, flaky, small_objective(), optim::Adam(), recipe, small_buckets);
+    for (std::uint32_t update = 0; update < 50; ++update) {
+      strategy.step(train::DeviceBatch(random_translations(13, update)), 0.002);
+    }
+  };
+  CHECK_THROWS_WITH(comm::launch_threads(3, patience, program),
+                    Catch::Contains("rank 1: injected failure in"));
+}
+
+TEST_CASE("an update that is not finite is left out on all ranks") {
+  const auto recipe = recipe_of(2);
+  std::vector<int> skipped(2);
+  comm::launch_threads(2, patience, [&](ThreadCommunicator& communicator) {
+    Cpu device;
+    Distributed<Shard::nothing> strategy(device, communicator, small_objective(), optim::Adam(),
+                                         recipe, small_buckets);
+    const auto values = to_host(strategy.state().values());
+    // On rank 1 alone: what it sends must keep rank 0 from updating too.
+    if (communicator.rank() == 1) strategy.state().values().data()[0] = NAN;
+    const auto report = strategy.step(train::DeviceBatch(random_translations(13, 1)), 0.002);
+    const auto after = to_host(strategy.state().values());
+    const bool same = std::equal(values.begin() + 1, values.end(), after.begin() + 1);
+    skipped[static_cast<std::size_t>(communicator.rank())] = report.skipped && same ? 1 : 0;
+  });
+  CHECK(skipped == std::vector<int>{1, 1});
+}
