@@ -22,20 +22,20 @@ namespace {
 constexpr index_t mebibyte = index_t{1} << 20;
 
 struct Piece {
-  unsigned char* bytes;
+  Memory memory;
   index_t size;
   unsigned char mark;
 };
 
 Piece take(Arena& arena, index_t size, unsigned char mark) {
-  auto* bytes = static_cast<unsigned char*>(arena.allocate(size));
-  std::memset(bytes, mark, static_cast<std::size_t>(size));
-  return {bytes, size, mark};
+  Memory memory = arena.allocate(size);
+  std::memset(memory.data(), mark, static_cast<std::size_t>(size));
+  return {std::move(memory), size, mark};
 }
 
 bool is_intact(const Piece& piece) {
-  return std::all_of(piece.bytes, piece.bytes + piece.size,
-                     [&](unsigned char byte) { return byte == piece.mark; });
+  return std::all_of(piece.memory.data(), piece.memory.data() + piece.size,
+                     [&](std::byte byte) { return byte == std::byte{piece.mark}; });
 }
 
 }  // namespace
@@ -46,23 +46,41 @@ TEST_CASE("blocks are aligned and do not overlap") {
   unsigned char mark = 0;
   for (const index_t size : {1, 63, 64, 65, 127, 4096, 100000, 1, 0, 64}) {
     pieces.push_back(take(arena, size, ++mark));
-    CHECK(reinterpret_cast<std::uintptr_t>(pieces.back().bytes) % 64 == 0);
+    CHECK(reinterpret_cast<std::uintptr_t>(pieces.back().memory.data()) % 64 == 0);
   }
   for (const Piece& piece : pieces) CHECK(is_intact(piece));
 }
 
 TEST_CASE("blocks of no bytes are different blocks") {
   Arena arena;
-  void* first = arena.allocate(0);
-  CHECK(first != arena.allocate(0));
-  arena.deallocate(nullptr);
+  const Memory first = arena.allocate(0), second = arena.allocate(0);
+  CHECK(first.data() != second.data());
+}
+
+TEST_CASE("memory is given back with the last of its copies") {
+  Arena arena;
+  Memory first = arena.allocate(100);
+  Memory second = first;
+  CHECK(second.data() == first.data());
+  first = {};
+  CHECK(first.data() == nullptr);
+  CHECK(arena.statistics().live > 0);
+  const Memory third = std::move(second);
+  CHECK(second.empty());
+  CHECK(arena.statistics().live > 0);
+  const auto drop = [](Memory) {};
+  drop(third);
+  CHECK(arena.statistics().live > 0);
+  second = third;
+  Memory& same = second;
+  second = same;
+  CHECK(second.data() == third.data());
 }
 
 TEST_CASE("memory given back is handed out again, without asking the system") {
   Arena arena;
-  void* first = arena.allocate(5 * mebibyte);
-  arena.deallocate(first);
-  CHECK(arena.allocate(5 * mebibyte) == first);
+  const std::byte* first = arena.allocate(5 * mebibyte).data();  // and given back
+  CHECK(arena.allocate(5 * mebibyte).data() == first);
   CHECK(arena.statistics().system_requests == 1);
 }
 
@@ -70,37 +88,41 @@ TEST_CASE("free neighbours are joined, in whatever order they become free") {
   std::array<std::size_t, 4> order{0, 1, 2, 3};
   do {
     Arena arena;
-    std::array<void*, 4> blocks;
-    for (void*& block : blocks) block = arena.allocate(3 * mebibyte);
-    for (const std::size_t i : order) arena.deallocate(blocks[i]);
+    std::array<Memory, 4> blocks;
+    for (Memory& block : blocks) block = arena.allocate(3 * mebibyte);
+    const std::byte* first = blocks[0].data();
+    for (const std::size_t i : order) blocks[i] = {};
     // The four fill most of a segment of 16 MiB: only all of it can hold this.
-    CHECK(arena.allocate(15 * mebibyte) == blocks[0]);
+    CHECK(arena.allocate(15 * mebibyte).data() == first);
     CHECK(arena.statistics().system_requests == 1);
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
 TEST_CASE("the smallest free block that fits is taken") {
   Arena arena;
-  void* large = arena.allocate(90000);
-  void* between = arena.allocate(64);
-  void* small = arena.allocate(70000);  // in the same bin as the large one
-  void* after = arena.allocate(64);
+  Memory large = arena.allocate(90000);
+  const Memory between = arena.allocate(64);
+  Memory small = arena.allocate(70000);  // in the same bin as the large one
+  const Memory after = arena.allocate(64);
+  const std::byte* const at_large = large.data();
+  const std::byte* const at_small = small.data();
   for (const bool small_first : {true, false}) {
-    arena.deallocate(small_first ? small : large);
-    arena.deallocate(small_first ? large : small);
-    CHECK(arena.allocate(69000) == small);
-    CHECK(arena.allocate(80000) == large);
+    (small_first ? small : large) = {};
+    (small_first ? large : small) = {};
+    small = arena.allocate(69000);
+    large = arena.allocate(80000);
+    CHECK(small.data() == at_small);
+    CHECK(large.data() == at_large);
   }
-  arena.deallocate(between);
-  arena.deallocate(after);
 }
 
 TEST_CASE("a block larger than a segment gets one of its own, and its bytes are reused") {
   Arena arena;
-  void* block = arena.allocate(40 * mebibyte);
+  Memory block = arena.allocate(40 * mebibyte);
   CHECK(arena.statistics().held < 41 * mebibyte);
-  arena.deallocate(block);
-  for (int i = 0; i < 4; ++i) static_cast<void>(arena.allocate(9 * mebibyte));
+  block = {};
+  std::array<Memory, 4> parts;
+  for (Memory& part : parts) part = arena.allocate(9 * mebibyte);
   CHECK(arena.statistics().system_requests == 1);
 }
 
@@ -110,20 +132,14 @@ TEST_CASE("what is held stays near the peak under ever other shapes") {
   Arena arena;
   std::mt19937 random(1);
   const auto below = [&](std::uint32_t n) { return static_cast<index_t>(random() % n); };
-  std::vector<void*> survivors;
+  std::vector<Memory> survivors;
   index_t requests_when_warm = 0;
   for (int round = 0; round < 300; ++round) {
     const index_t tokens = 500 + below(500);
-    std::vector<void*> blocks = std::exchange(survivors, {});
+    std::vector<Memory> blocks = std::exchange(survivors, {});
     for (int i = 0; i < 60; ++i) blocks.push_back(arena.allocate(tokens * 4 * (1 + below(500))));
     std::shuffle(blocks.begin(), blocks.end(), random);
-    for (std::size_t i = 0; i < blocks.size(); ++i) {
-      if (i < 5) {
-        survivors.push_back(blocks[i]);
-      } else {
-        arena.deallocate(blocks[i]);
-      }
-    }
+    survivors.assign(blocks.begin(), blocks.begin() + 5);
     if (round == 99) requests_when_warm = arena.statistics().system_requests;
   }
   const ArenaStatistics statistics = arena.statistics();
@@ -134,17 +150,17 @@ TEST_CASE("what is held stays near the peak under ever other shapes") {
 TEST_CASE("statistics tell what is live, what was, and what is held") {
   Arena arena;
   CHECK(arena.statistics().held == 0);
-  void* a = arena.allocate(1000);
+  Memory a = arena.allocate(1000);
   const index_t one = arena.statistics().live;
   CHECK((one >= 1000 && one < 1000 + 256));
-  void* b = arena.allocate(1000);
+  Memory b = arena.allocate(1000);
   CHECK(arena.statistics().live == 2 * one);
-  arena.deallocate(a);
+  a = {};
   CHECK(arena.statistics().live == one);
   CHECK(arena.statistics().peak == 2 * one);
   arena.reset_peak();
   CHECK(arena.statistics().peak == one);
-  arena.deallocate(b);
+  b = {};
   CHECK(arena.statistics().live == 0);
   CHECK(arena.statistics().held == 16 * mebibyte);
   CHECK(arena.statistics().system_requests == 1);
@@ -169,13 +185,12 @@ TEST_CASE("blocks may be taken and given back on any thread") {
       if (left[t].size() < 20) continue;
       std::swap(left[t].back(), left[t][random() % left[t].size()]);
       good = good && is_intact(left[t].back());
-      arena.deallocate(left[t].back().bytes);
       left[t].pop_back();
     }
     intact[t] = good;
   });
   run_all([&](std::size_t t) {  // what another thread took
-    for (const Piece& piece : left[(t + 1) % threads]) arena.deallocate(piece.bytes);
+    left[(t + 1) % threads].clear();
   });
   CHECK(intact == std::array<bool, threads>{true, true, true, true});
   CHECK(arena.statistics().live == 0);
@@ -184,13 +199,13 @@ TEST_CASE("blocks may be taken and given back on any thread") {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they end the program instead
 TEST_CASE("memory that the system does not have is an error that says so, and no more") {
   Arena arena;
-  static_cast<void>(arena.allocate(1000));
+  const Memory some = arena.allocate(1000);
   const index_t held = arena.statistics().held;
   const std::string message =
       message_of<SystemError>([&] { return arena.allocate(index_t{1} << 60); });
   CHECK(message.starts_with("out of memory: asked the system for 1152921504606"));
   CHECK(message.find(" while holding 16777216, of which ") != std::string::npos);
   CHECK(arena.statistics().held == held);
-  CHECK(arena.allocate(1000) != nullptr);
+  CHECK(!arena.allocate(1000).empty());
 }
 #endif

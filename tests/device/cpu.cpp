@@ -126,9 +126,9 @@ TEST_CASE("a device has a name, a size and memory") {
   CHECK(text(device) == "cpu:3");
   CHECK(device.index() == 3);
   CHECK(device.threads() == 2);
-  void* memory = device.allocate(100);
+  Memory memory = device.allocate(100);
   CHECK(device.memory().statistics().live > 0);
-  device.deallocate(memory);
+  memory = {};
   CHECK(device.memory().statistics().live == 0);
   CHECK(message_of<ArgumentError>([] { return Cpu(0).threads(); }) ==
         "Team: needs at least one thread, not 0");

@@ -3,11 +3,15 @@
 //! @file Memory that is asked of the system once and then reused.
 #pragma once
 
+#include <array>
+#include <atomic>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include <weft/core/error.hpp>
@@ -21,6 +25,52 @@ struct ArenaStatistics {
   index_t peak = 0;             //!< the most that was handed out at once
   index_t held = 0;             //!< taken from the system
   index_t system_requests = 0;  //!< how often the system was asked
+};
+
+class Arena;
+
+//! A part of an arena's memory, held by a count of its copies and given back with the last of them.
+//!
+//! The count is in the arena's own record: a std::shared_ptr would allocate a second block for it,
+//! from memory that a processor cannot reach where the arena's is a GPU's.
+class Memory {
+ public:
+  Memory() = default;
+  Memory(const Memory& other) noexcept;
+  Memory(Memory&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
+  Memory& operator=(Memory other) noexcept {
+    std::swap(block_, other.block_);
+    return *this;
+  }
+  ~Memory() {
+    if (block_ != nullptr) release();
+  }
+
+  //! Null if nothing is held.
+  [[nodiscard]] std::byte* data() const;
+  [[nodiscard]] bool empty() const { return block_ == nullptr; }
+
+ private:
+  friend Arena;
+  struct Block;
+
+  explicit Memory(Block* block) : block_(block) {}
+  void release() noexcept;
+
+  Block* block_ = nullptr;
+};
+
+//! A record of neighbouring bytes in a segment, which are in use or free.
+struct Memory::Block {
+  Arena* arena;
+  std::byte* data;
+  index_t size;
+  Block* previous;  // the neighbours in the segment
+  Block* next;
+  Block* free_previous;  // the neighbours in the list of free blocks
+  Block* free_next;
+  std::atomic<int> holders;
+  bool free;
 };
 
 //! A best-fit allocator over large segments; neighbouring free blocks are joined.
@@ -37,38 +87,22 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
 
   ~Arena() {
-    for (void* segment : segments_) ::operator delete(segment, std::align_val_t{alignment});
+    for (std::byte* segment : segments_) ::operator delete (segment, std::align_val_t{alignment});
   }
 
   //! **Errors.** std::bad_alloc's text is of no use to a reader: a SystemError says what was asked
   //! for and what is held.
-  [[nodiscard]] void* allocate(index_t bytes) {
+  [[nodiscard]] Memory allocate(index_t bytes) {
     const std::scoped_lock lock(mutex_);
-    const index_t size = round_up(bytes < 1 ? 1 : bytes) + header_bytes;
+    const index_t size = round_up(bytes < 1 ? 1 : bytes);
     Block* block = take_best_fit(size);
     if (block == nullptr) block = grow(size);
-    split(block, size);
+    split(*block, size);
     block->free = false;
+    block->holders.store(1, std::memory_order_relaxed);
     statistics_.live += block->size;
     if (statistics_.live > statistics_.peak) statistics_.peak = statistics_.live;
-    return reinterpret_cast<std::byte*>(block) + header_bytes;
-  }
-
-  void deallocate(void* pointer) noexcept {
-    if (pointer == nullptr) return;
-    const std::scoped_lock lock(mutex_);
-    auto* block = reinterpret_cast<Block*>(static_cast<std::byte*>(pointer) - header_bytes);
-    statistics_.live -= block->size;
-    if (Block* next = block->next; next != nullptr && next->free) {
-      remove(next);
-      absorb_next(block);
-    }
-    if (Block* previous = block->previous; previous != nullptr && previous->free) {
-      remove(previous);
-      absorb_next(previous);
-      block = previous;
-    }
-    insert(block);
+    return Memory(block);
   }
 
   [[nodiscard]] ArenaStatistics statistics() const {
@@ -83,27 +117,34 @@ class Arena {
   }
 
  private:
-  static constexpr std::size_t alignment = 64;
-  static constexpr index_t header_bytes = 64;
+  friend Memory;
+  using Block = Memory::Block;
+
+  static constexpr index_t alignment = 64;
   static constexpr index_t segment_bytes = index_t{16} << 20;
   static constexpr int bins = 48;
+  static constexpr std::size_t records_at_once = 64;
 
-  //! Stands before each block. `previous` and `next` are its neighbours in memory.
-  struct Block {
-    index_t size;  // with this header
-    Block* previous;
-    Block* next;
-    Block* free_previous;
-    Block* free_next;
-    bool free;
-  };
-  static_assert(sizeof(Block) <= header_bytes);
-
-  static index_t round_up(index_t bytes) { return (bytes + 63) / 64 * 64; }
+  static index_t round_up(index_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
   //! Free blocks are kept in bins by the power of two below their size.
   static int bin_of(index_t size) {
     return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size))) - 1;
+  }
+
+  void take_back(Block* block) noexcept {
+    const std::scoped_lock lock(mutex_);
+    statistics_.live -= block->size;
+    if (Block* next = block->next; next != nullptr && next->free) {
+      remove(next);
+      absorb_next(block);
+    }
+    if (Block* previous = block->previous; previous != nullptr && previous->free) {
+      remove(previous);
+      absorb_next(previous);
+      block = previous;
+    }
+    insert(block);
   }
 
   void insert(Block* block) {
@@ -140,40 +181,80 @@ class Arena {
 
   Block* grow(index_t size) {
     const index_t bytes = size > segment_bytes ? size : segment_bytes;
-    void* memory = ::operator new(static_cast<std::size_t>(bytes), std::align_val_t{alignment},
-                                  std::nothrow);
+    Block* block = new_record();
+    void* memory =
+        ::operator new (static_cast<std::size_t>(bytes), std::align_val_t{alignment}, std::nothrow);
     if (memory == nullptr) {
+      free_record(block);
       throw SystemError(text("out of memory: asked the system for ", bytes, " bytes while holding ",
                              statistics_.held, ", of which ", statistics_.live, " are in use"));
     }
-    segments_.push_back(memory);
+    segments_.push_back(static_cast<std::byte*>(memory));
     statistics_.held += bytes;
     ++statistics_.system_requests;
-    return new (memory) Block{bytes, nullptr, nullptr, nullptr, nullptr, false};
+    block->data = segments_.back();
+    block->size = bytes;
+    block->previous = block->next = nullptr;
+    return block;
   }
 
-  //! Gives back what `block` has beyond `size`, if another block fits there.
-  void split(Block* block, index_t size) {
-    if (block->size - size < 2 * header_bytes) return;
-    auto* rest = new (reinterpret_cast<std::byte*>(block) + size)
-        Block{block->size - size, block, block->next, nullptr, nullptr, false};
-    if (block->next != nullptr) block->next->previous = rest;
-    block->next = rest;
-    block->size = size;
+  //! Gives back what `block` has beyond `size`.
+  void split(Block& block, index_t size) {
+    if (block.size - size < alignment) return;
+    Block* rest = new_record();
+    rest->data = block.data + size;
+    rest->size = block.size - size;
+    rest->previous = &block;
+    rest->next = block.next;
+    if (block.next != nullptr) block.next->previous = rest;
+    block.next = rest;
+    block.size = size;
     insert(rest);
   }
 
-  static void absorb_next(Block* block) {
+  void absorb_next(Block* block) {
     Block* next = block->next;
     block->size += next->size;
     block->next = next->next;
     if (next->next != nullptr) next->next->previous = block;
+    free_record(next);
+  }
+
+  //! Records lie apart from what they describe: that may be memory which only a GPU can reach.
+  Block* new_record() {
+    if (spare_ == nullptr) {
+      records_.push_back(std::make_unique<std::array<Block, records_at_once>>());
+      for (Block& record : *records_.back()) free_record(&record);
+    }
+    Block* record = spare_;
+    spare_ = record->free_next;
+    record->arena = this;
+    return record;
+  }
+
+  void free_record(Block* record) {
+    record->free_next = spare_;
+    spare_ = record;
   }
 
   mutable std::mutex mutex_;
   Block* bins_[bins] = {};
-  std::vector<void*> segments_;
+  Block* spare_ = nullptr;
+  std::vector<std::unique_ptr<std::array<Block, records_at_once>>> records_;
+  std::vector<std::byte*> segments_;
   ArenaStatistics statistics_;
 };
+
+inline Memory::Memory(const Memory& other) noexcept : block_(other.block_) {
+  if (block_ != nullptr) block_->holders.fetch_add(1, std::memory_order_relaxed);
+}
+
+inline std::byte* Memory::data() const { return block_ == nullptr ? nullptr : block_->data; }
+
+inline void Memory::release() noexcept {
+  if (block_->holders.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    block_->arena->take_back(block_);
+  }
+}
 
 }  // namespace weft

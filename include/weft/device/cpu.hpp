@@ -33,8 +33,7 @@ class Cpu {
   [[nodiscard]] int index() const { return index_; }
   [[nodiscard]] int threads() const { return team_.size(); }
 
-  [[nodiscard]] void* allocate(index_t bytes) { return arena_.allocate(bytes); }
-  void deallocate(void* pointer) noexcept { arena_.deallocate(pointer); }
+  [[nodiscard]] Memory allocate(index_t bytes) { return arena_.allocate(bytes); }
   [[nodiscard]] const Arena& memory() const { return arena_; }
   [[nodiscard]] Arena& memory() { return arena_; }
 

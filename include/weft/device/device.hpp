@@ -7,6 +7,7 @@
 #include <string>
 
 #include <weft/core/index.hpp>
+#include <weft/device/arena.hpp>
 #include <weft/device/worker.hpp>
 
 namespace weft {
@@ -19,13 +20,11 @@ namespace weft {
 //! `synchronize` returns when what was called before it has ended. `shares_memory(a, b)`: an
 //! operation on `a` may read what lies on `b`.
 template <class D>
-concept Device = requires(D& device, const D& other, index_t bytes, void* pointer,
-                          Worker::Task task) {
+concept Device = requires(D& device, const D& other, index_t bytes, Worker::Task task) {
   { device.index() } -> std::same_as<int>;
-  { device.allocate(bytes) } -> std::same_as<void*>;
-  { device.deallocate(pointer) };
-  { device.submit(task) };
-  { device.synchronize() };
+  { device.allocate(bytes) } -> std::same_as<Memory>;
+  {device.submit(task)};
+  {device.synchronize()};
   { D::shares_memory(other, other) } -> std::same_as<bool>;
   { to_text(other) } -> std::convertible_to<std::string>;
 };

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstring>
-#include <memory>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -12,35 +11,11 @@
 
 #include <weft/core/error.hpp>
 #include <weft/core/shape.hpp>
+#include <weft/device/arena.hpp>
 #include <weft/device/cpu.hpp>
 #include <weft/tensor/view.hpp>
 
 namespace weft {
-
-namespace detail {
-
-//! Lets the control blocks of std::shared_ptr come from a device's arena too.
-template <class T, class D>
-struct DeviceAllocator {
-  using value_type = T;
-
-  explicit DeviceAllocator(D& on) : device(&on) {}
-  template <class U>
-  DeviceAllocator(const DeviceAllocator<U, D>& other) : device(other.device) {}
-
-  T* allocate(std::size_t n) {
-    return static_cast<T*>(device->allocate(static_cast<index_t>(n * sizeof(T))));
-  }
-  void deallocate(T* pointer, std::size_t) noexcept { device->deallocate(pointer); }
-
-  friend bool operator==(const DeviceAllocator& a, const DeviceAllocator& b) {
-    return a.device == b.device;
-  }
-
-  D* device;
-};
-
-}  // namespace detail
 
 //! A dense, row-major array on a device. Copies share the elements; a slice keeps them alive.
 //!
@@ -53,17 +28,15 @@ class Tensor {
   Tensor() = default;
 
   //! **Cost.** One allocation from the device's pool; none of the system once the pool is warm.
-  Tensor(D& device, Shape shape) : device_(&device), shape_(shape) {
-    auto* memory = static_cast<T*>(
-        device.allocate(shape.size() * static_cast<index_t>(sizeof(T))));
-    elements_ = std::shared_ptr<T>(
-        memory, [&device](T* pointer) { device.deallocate(pointer); },
-        detail::DeviceAllocator<T, D>(device));
-  }
+  Tensor(D& device, Shape shape)
+      : device_(&device),
+        memory_(device.allocate(shape.size() * static_cast<index_t>(sizeof(T)))),
+        data_(reinterpret_cast<T*>(memory_.data())),
+        shape_(shape) {}
 
-  [[nodiscard]] bool empty() const { return elements_ == nullptr; }
+  [[nodiscard]] bool empty() const { return memory_.empty(); }
   [[nodiscard]] D& device() const { return *device_; }
-  [[nodiscard]] T* data() const { return elements_.get(); }
+  [[nodiscard]] T* data() const { return data_; }
   [[nodiscard]] const Shape& shape() const { return shape_; }
   [[nodiscard]] index_t size() const { return shape_.size(); }
   [[nodiscard]] index_t rows() const { return shape_.rows(); }
@@ -81,7 +54,7 @@ class Tensor {
     }
     const index_t stride = shape_[0] == 0 ? 0 : size() / shape_[0];
     Tensor part = *this;
-    part.elements_ = std::shared_ptr<T>(elements_, data() + begin * stride);
+    part.data_ += begin * stride;
     part.shape_ = shape_.with_first(end - begin);
     return part;
   }
@@ -96,7 +69,8 @@ class Tensor {
 
  private:
   D* device_ = nullptr;
-  std::shared_ptr<T> elements_;
+  Memory memory_;
+  T* data_ = nullptr;
   Shape shape_;
 };
 
