@@ -85,9 +85,10 @@ struct InitializeAll : Visitor {
 
   InitializeAll(std::uint64_t s, std::span<float> to) : seed(s), values(to) {}
 
-  void parameter(const char*, const Parameter& p) {
-    initialize(p, seed, values.subspan(static_cast<std::size_t>(p.value_offset),
-                                       static_cast<std::size_t>(p.size())));
+  [[gnu::noinline]] void parameter(const char*, const Parameter& p) {
+    initialize(p, seed,
+               values.subspan(static_cast<std::size_t>(p.value_offset),
+                              static_cast<std::size_t>(p.size())));
   }
 };
 

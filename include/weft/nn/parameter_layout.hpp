@@ -36,13 +36,16 @@ struct ParameterLayout {
 
 namespace detail {
 
+// The visitors' functions are called once for every member of a module: inlined there, they make
+// programs slower to compile and nothing quicker.
+
 //! Places the trained parameters and numbers the operations.
 struct PlaceTrained : Visitor {
   ParameterLayout& layout;
 
   explicit PlaceTrained(ParameterLayout& to) : layout(to) {}
 
-  void parameter(const char*, Parameter& p) {
+  [[gnu::noinline]] void parameter(const char*, Parameter& p) {
     if (!p.trained) return;
     p.value_offset = p.gradient_offset = layout.trained;
     p.slot = static_cast<int>(layout.slots.size());
@@ -50,7 +53,7 @@ struct PlaceTrained : Visitor {
     layout.trained += p.size();
   }
 
-  void dropout(DropoutSite& site) {
+  [[gnu::noinline]] void dropout(DropoutSite& site) {
     site.operation = layout.operations;
     layout.operations += site.operations;
   }
@@ -62,13 +65,13 @@ struct PlaceOthers : Visitor {
 
   explicit PlaceOthers(ParameterLayout& to) : layout(to) {}
 
-  void parameter(const char*, Parameter& p) {
+  [[gnu::noinline]] void parameter(const char*, Parameter& p) {
     if (p.trained) return;
     p.value_offset = layout.values;
     layout.values += p.size();
   }
 
-  void tie(Parameter& use, const Parameter& source) {
+  [[gnu::noinline]] void tie(Parameter& use, const Parameter& source) {
     use.shape = source.shape;
     use.value_offset = source.value_offset;
     use.gradient_offset = layout.gradients;
@@ -112,7 +115,7 @@ struct NameParameters : Visitor {
   void enter(int index) { path.push_back(std::to_string(index)); }
   void leave() { path.pop_back(); }
 
-  void parameter(const char* name, const Parameter& p) {
+  [[gnu::noinline]] void parameter(const char* name, const Parameter& p) {
     std::string full;
     for (const std::string& part : path) {
       if (!part.empty()) full += part + ".";

@@ -22,8 +22,8 @@
 
 namespace weft::parallel {
 
-//! Scatters a batch over devices, runs model and loss on each, reduces the gradients and updates the
-//! parameters; every device does its share of each.
+//! Scatters a batch over devices, runs model and loss on each, reduces the gradients and updates
+//! the parameters; every device does its share of each.
 //!
 //! The replicas are kept between steps; devices that share memory share the values, and none is
 //! copied. The loss is computed where the output lives: device 0 holds no more than the others.
@@ -88,8 +88,8 @@ class DataParallel : public OneProcess {
 
   //! Calls `f(device, index)` on the worker of every device, and returns when all have ended.
   template <class F>
-  void on_devices(F&& f) {
-    parallel_apply(*devices_, std::forward<F>(f));
+  void on_devices(const F& f) {
+    parallel_apply(*devices_, f);
   }
 
   [[nodiscard]] int devices() const { return devices_->size(); }

@@ -53,9 +53,16 @@ class Latch {
   int count_;
 };
 
-template <class F, class D>
+//! A function of a device and its index, without its type: what runs it is compiled once.
+template <class D>
+struct DeviceFunction {
+  void (*call)(const void* object, D& device, int index);
+  const void* object;
+};
+
+template <class D>
 struct DeviceCall {
-  F* function;
+  DeviceFunction<D> function;
   D* device;
   int index;
   Latch* latch;
@@ -64,7 +71,7 @@ struct DeviceCall {
   static void run(void* argument) noexcept {
     auto& call = *static_cast<DeviceCall*>(argument);
     try {
-      (*call.function)(*call.device, call.index);
+      call.function.call(call.function.object, *call.device, call.index);
       call.device->synchronize();
     } catch (...) {
       call.failure = std::current_exception();
@@ -87,6 +94,21 @@ template <class D>
   throw DeviceError(to_text(device), message, failure);
 }
 
+template <class D>
+void parallel_apply(const DeviceGroup<D>& devices, DeviceFunction<D> function) {
+  Latch latch(devices.size());
+  std::vector<DeviceCall<D>> calls;
+  calls.reserve(static_cast<std::size_t>(devices.size()));
+  for (int index = 0; index < devices.size(); ++index) {
+    calls.push_back({function, &devices[index], index, &latch, nullptr});
+  }
+  for (auto& call : calls) call.device->submit({&DeviceCall<D>::run, &call});
+  latch.wait();
+  for (const auto& call : calls) {
+    if (call.failure != nullptr) rethrow_with_device(*call.device, call.failure);
+  }
+}
+
 }  // namespace detail
 
 //! Calls `f(device, index)` on the worker of every device of the group, and returns when all have
@@ -94,19 +116,11 @@ template <class D>
 //!
 //! **Errors.** DeviceError for the first device that threw, once all have ended.
 template <class D, class F>
-void parallel_apply(const DeviceGroup<D>& devices, F&& f) {
-  using Call = detail::DeviceCall<std::remove_reference_t<F>, D>;
-  detail::Latch latch(devices.size());
-  std::vector<Call> calls;
-  calls.reserve(static_cast<std::size_t>(devices.size()));
-  for (int index = 0; index < devices.size(); ++index) {
-    calls.push_back({&f, &devices[index], index, &latch, nullptr});
-  }
-  for (Call& call : calls) call.device->submit({&Call::run, &call});
-  latch.wait();
-  for (const Call& call : calls) {
-    if (call.failure != nullptr) detail::rethrow_with_device(*call.device, call.failure);
-  }
+void parallel_apply(const DeviceGroup<D>& devices, const F& f) {
+  const auto call = [](const void* object, D& device, int index) {
+    (*static_cast<const F*>(object))(device, index);
+  };
+  detail::parallel_apply<D>(devices, {call, &f});
 }
 
 }  // namespace weft::parallel
