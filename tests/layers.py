@@ -10,6 +10,7 @@
 3. No header includes <iostream>, <sstream> or <regex>: every user would pay for them.
 4. A header opens with two SPDX lines and `//! @file`, and says `#pragma once` once.
 5. Every program below tests/ is named in a meson.build: what is not built never fails.
+6. core/version.hpp has the version of the project in meson.build.
 """
 import pathlib
 import re
@@ -90,6 +91,19 @@ def header_faults(root: pathlib.Path, header: pathlib.Path) -> List[str]:
     return faults
 
 
+def version_fault(root: pathlib.Path) -> List[str]:
+    header = root / "include/weft/core/version.hpp"
+    build = root / "meson.build"
+    if not header.is_file() or not build.is_file():
+        return []
+    said = re.search(r'version = "([^"]*)"', header.read_text(encoding="utf-8"))
+    is_ = re.search(r"^\s*version: '([^']*)'", build.read_text(encoding="utf-8"), re.M)
+    if said and is_ and said[1] == is_[1]:
+        return []
+    return [f"include/weft/core/version.hpp:1: {said and said[1]} is not meson.build's "
+            f"version, {is_ and is_[1]}"]
+
+
 def unbuilt_tests(tests: pathlib.Path) -> List[str]:
     """The sources in tests/<folder>/ that neither tests/meson.build nor a recipe there names."""
     table = (tests / "meson.build").read_text(encoding="utf-8")
@@ -117,7 +131,7 @@ def faults_of(repository: pathlib.Path) -> List[str]:
     if not headers:
         return [f"{root}: has no headers"]
     return ([fault for header in headers for fault in header_faults(root, header)]
-            + unbuilt_tests(repository / "tests"))
+            + unbuilt_tests(repository / "tests") + version_fault(repository))
 
 
 def main(repository: str) -> int:

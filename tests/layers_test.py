@@ -38,6 +38,13 @@ class Layers(unittest.TestCase):
             "include/weft/weft.hpp": HEAD + "#include <weft/core/index.hpp>\n",
             "tests/core/index.cpp": ""}), [])
 
+    def test_the_version_is_that_of_the_project(self):
+        header = HEAD + 'inline constexpr const char* version = "1.2";\n'
+        for version, faults in (("1.2", 0), ("1.20", 1)):
+            found = self.faults({"include/weft/core/version.hpp": header,
+                                 "meson.build": f"project('weft', 'cpp',\n  version: '{version}')"})
+            self.assertEqual(len(found), faults, found)
+
     def test_a_lower_folder_may_not_include_a_higher_one(self):
         self.assert_one(self.faults({
             "include/weft/io/file.hpp": HEAD,

@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The weft authors
 # SPDX-License-Identifier: Apache-2.0
 """Uses the translation programs as a person would, and as a person would not:
-check.py SINGLE DATA_PARALLEL DISTRIBUTED ZERO1"""
+check.py MPIRUN SINGLE DATA_PARALLEL DISTRIBUTED ZERO1, or - where there is no MPIRUN"""
 import gzip
 import json
 import os
@@ -13,7 +13,7 @@ import tempfile
 import time
 import unittest
 
-SINGLE = DATA_PARALLEL = DISTRIBUTED = ZERO1 = ""
+MPIRUN = SINGLE = DATA_PARALLEL = DISTRIBUTED = ZERO1 = ""
 DIGITS = "null eins zwei drei vier fuenf sechs sieben acht neun".split()
 WORDS = "zero one two three four five six seven eight nine".split()
 
@@ -37,19 +37,25 @@ class Translation(unittest.TestCase):
             text = "".join(row[side] + "\n" for row in rows)
             (self.folder / f"{name}.{'de' if side == 0 else 'en'}").write_text(text)
 
-    def run_program(self, *arguments, program=None, stdin=""):
-        return subprocess.run([program or DATA_PARALLEL, *map(str, arguments)], input=stdin,
-                              capture_output=True, text=True, timeout=300, check=False)
+    def run_program(self, *arguments, program=None, stdin="", processes=0):
+        command = [program or DATA_PARALLEL, *map(str, arguments)]
+        if processes:
+            command = [MPIRUN, "--oversubscribe", "--bind-to", "none", "-n", str(processes),
+                       *command]
+        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1",
+                           OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=300,
+                              check=False, env=environment)
 
     def corpus(self, train="train", valid="valid"):
         return ["--source", self.folder / f"{train}.de", "--target", self.folder / f"{train}.en",
                 "--valid-source", self.folder / f"{valid}.de",
                 "--valid-target", self.folder / f"{valid}.en"]
 
-    def train(self, *arguments, model="model", program=None, corpus=None):
+    def train(self, *arguments, model="model", program=None, corpus=None, processes=0):
         return self.run_program("train", self.folder / model, *(corpus or self.corpus()),
                                 "--tokens", 600, "--warmup", 50, "--rate", 0.003, "--dropout", 0.1,
-                                *arguments, program=program)
+                                *arguments, program=program, processes=processes)
 
     def refused(self, run, *parts):
         self.assertNotEqual(run.returncode, 0, run.stderr)
@@ -139,6 +145,30 @@ class Translation(unittest.TestCase):
             self.assertEqual(run.returncode, 0, run.stderr)
             self.assert_same_files("one", name, "epoch-2.safetensors", "state.safetensors")
 
+    @unittest.skipIf(len(sys.argv) > 1 and sys.argv[1] == "-", "no mpirun")
+    def test_processes_give_the_same_model_as_threads(self):
+        recipe = ["--max-epochs", 2, "--lanes", 2, "--micro-batches", 4, "--score"]
+        summaries = []
+        for model, processes, ranks in (("threads", 0, ["--ranks", 2]), ("processes", 2, [])):
+            summaries.append(self.folder / f"{model}.json")
+            run = self.train(*recipe, *ranks, "--summary", summaries[-1], model=model,
+                             program=ZERO1, processes=processes)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertEqual(run.stderr.count("BLEU of the validation corpus"), 1, run.stderr)
+        self.assert_same_files("threads", "processes", "epoch-2.safetensors", "state.safetensors",
+                               "average.safetensors")
+        threads, processes = (json.loads(summary.read_text()) for summary in summaries)
+        for name in ("devices", "updates", "train_loss", "valid_loss", "bleu"):
+            self.assertEqual(threads[name], processes[name], name)
+        run = self.run_program("translate", self.folder / "processes", program=ZERO1, processes=2,
+                               stdin="eins zwei drei\n")
+        self.assertEqual((run.returncode, run.stdout.count("\n")), (0, 1), run.stderr)
+
+    @unittest.skipIf(len(sys.argv) > 1 and sys.argv[1] == "-", "no mpirun")
+    def test_processes_that_do_not_fit_are_refused(self):
+        run = self.train("--ranks", 3, model="model", program=DISTRIBUTED, processes=2)
+        self.refused(run, "3 ranks were asked for, but mpirun started 2")
+
     def test_a_run_goes_on_under_another_strategy_with_the_same_bits(self):
         recipe = ["--lanes", 2, "--micro-batches", 4]
         self.assertEqual(self.train(*recipe, "--max-epochs", 3, model="one", program=SINGLE)
@@ -199,5 +229,6 @@ class Translation(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    SINGLE, DATA_PARALLEL, DISTRIBUTED, ZERO1 = map(os.path.abspath, sys.argv[1:])
+    MPIRUN = sys.argv[1]
+    SINGLE, DATA_PARALLEL, DISTRIBUTED, ZERO1 = map(os.path.abspath, sys.argv[2:])
     unittest.main(argv=sys.argv[:1])

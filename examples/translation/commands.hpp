@@ -195,7 +195,13 @@ int train_command(const Options& options, Strategy& devices) {
   const auto training = weft::data::encode_text(train_pairs, words.source, words.target, limit);
   const auto validation = weft::data::encode_text(valid_pairs, words.source, words.target, limit);
   print(weft::text("training corpus\n", to_text(training.report), "\nvalidation corpus\n",
-                           to_text(validation.report)));
+                   to_text(validation.report)));
+
+  weft::comm::Facts facts{{"sentences to train", weft::text(training.corpus.pairs.size())},
+                          {"sentences to validate", weft::text(validation.corpus.pairs.size())},
+                          {"training text", weft::text(weft::data::fingerprint(training.corpus))}};
+  for (const auto& [name, value] : fingerprints(words)) facts.emplace_back(name, value);
+  devices.check_same(facts);
 
   const weft::index_t lanes = o.lanes > 0 ? o.lanes : options.devices;
   const weft::parallel::Recipe recipe{
@@ -215,8 +221,7 @@ int train_command(const Options& options, Strategy& devices) {
       recipe);
   print(weft::text("strategy ", Strategy::name, ", ", options.devices, " ", Strategy::unit, " of ",
                    options.threads, " threads, ", strategy.objective().layout().trained,
-                           " parameters, ", words.source.size(), " and ", words.target.size(),
-                           " words"));
+                   " parameters, ", words.source.size(), " and ", words.target.size(), " words"));
   if (!o.resume && reports) {
     words.source.save(folder.vocabulary("source"));
     words.target.save(folder.vocabulary("target"));
@@ -303,8 +308,8 @@ int train_command(const Options& options, Strategy& devices) {
   progress.reset();
   if (ended == weft::train::Ended::interrupted) {
     print(weft::text("interrupted after ", strategy.state().updates(),
-                             " updates, the state is saved; go on with\n  ", options.command_line,
-                             o.resume ? "" : " --resume"));
+                     " updates, the state is saved; go on with\n  ", options.command_line,
+                     o.resume ? "" : " --resume"));
     return 128 + interrupt.signal();
   }
 

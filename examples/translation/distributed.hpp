@@ -6,31 +6,40 @@
 #include "model.hpp"
 #include "options.hpp"
 
+#include <weft/comm/any_communicator.hpp>
+#include <weft/comm/check_same.hpp>
 #include <weft/comm/collectives.hpp>
-#include <weft/comm/launch.hpp>
-#include <weft/comm/threads.hpp>
+#include <weft/comm/environment.hpp>
+#include <weft/comm/launch_ranks.hpp>
+#include <weft/comm/self.hpp>
 #include <weft/parallel/distributed_data_parallel.hpp>
 
 #include <utility>
 
 namespace translation {
 
-//! Ranks that are threads of this process; outside of training there is one.
+//! Ranks that `mpirun` or `srun` started, or threads of this process; outside of training one.
 template <weft::parallel::Shard shard>
 struct Distributed {
   static constexpr const char* name =
       shard == weft::parallel::Shard::nothing ? "distributed" : "zero1";
   static constexpr const char* unit = "ranks";
-  using Type = weft::DistributedDataParallel<Model, Loss, shard>;
+  using Communicator = weft::comm::AnyCommunicator;
+  using Type =
+      weft::DistributedDataParallel<Model, Loss, shard, weft::optim::Adam, weft::Cpu, Communicator>;
 
   Distributed(int /*ranks*/, int threads)
-      : Distributed(std::move(weft::comm::ThreadCommunicator::world(1).front()), threads) {}
-  Distributed(weft::comm::ThreadCommunicator of_rank, int threads)
+      : Distributed(Communicator(weft::comm::SelfCommunicator()), threads) {}
+  Distributed(Communicator of_rank, int threads)
       : communicator(std::move(of_rank)), device(threads) {}
 
+  static int default_devices() { return environment().size; }
   static int most_devices() { return 1024; }
+  //! Whether this process does what is not training: the first of those that a launcher started.
+  static bool is_first_process() { return environment().rank == 0; }
   bool is_root() const { return communicator.rank() == 0; }
   void wait_for_all() { weft::comm::barrier(communicator); }
+  void check_same(const weft::comm::Facts& facts) { weft::comm::check_same(communicator, facts); }
 
   Type make(typename Type::Objective objective, const weft::optim::Adam& adam,
             const weft::parallel::Recipe& recipe) {
@@ -41,16 +50,21 @@ struct Distributed {
   template <class Train>
   static int launch(const Options& options, const Train& train) {
     int result = 0;
-    weft::comm::launch_threads(options.devices, weft::comm::default_timeout,
-                               [&](weft::comm::ThreadCommunicator& communicator) {
-                                 Distributed strategy(communicator, options.threads);
-                                 const int ended = train(strategy);
-                                 if (strategy.is_root()) result = ended;
-                               });
+    weft::comm::launch_ranks(environment(), options.devices, weft::comm::default_timeout,
+                             [&](Communicator& communicator) {
+                               Distributed strategy(communicator, options.threads);
+                               const int ended = train(strategy);
+                               if (strategy.is_root()) result = ended;
+                             });
     return result;
   }
 
-  weft::comm::ThreadCommunicator communicator;
+  static const weft::comm::Environment& environment() {
+    static const auto read = weft::comm::read_environment();
+    return read;
+  }
+
+  Communicator communicator;
   weft::Cpu device;
 };
 

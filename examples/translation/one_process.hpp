@@ -5,14 +5,19 @@
 
 #include "options.hpp"
 
+#include <weft/comm/check_same.hpp>
+
 namespace translation {
 
 template <class Strategy>
 struct OneProcess {
   static constexpr const char* unit = "devices";
 
+  static int default_devices() { return 1; }
+  static bool is_first_process() { return true; }
   static bool is_root() { return true; }
   static void wait_for_all() {}
+  static void check_same(const weft::comm::Facts&) {}
 
   //! Calls `train(strategy)`, and returns what it does.
   template <class Train>

@@ -135,7 +135,7 @@ void add_evaluate(CLI::App& app, EvaluateOptions& options) {
 }  // namespace
 
 Options parse_options(int argc, char** argv, const std::string& strategy, const std::string& unit,
-                      int most_devices) {
+                      int default_devices, int most_devices) {
   CLI::App app("Trains Transformers to translate (strategy: " + strategy +
                "), translates with them, and scores translations.");
   app.require_subcommand(1);
@@ -143,9 +143,11 @@ Options parse_options(int argc, char** argv, const std::string& strategy, const 
   app.option_defaults()->ignore_underscore()->always_capture_default();
   app.set_config("--config", "", "Read options from this TOML or INI file");
   Options options;
-  app.add_option(
-         "--" + unit, options.devices,
-         unit == "ranks" ? "Ranks: threads of this process, a device each" : "Logical devices")
+  options.devices = default_devices;
+  app.add_option("--" + unit, options.devices,
+                 unit == "ranks"
+                     ? "Ranks, a device each: threads of this process, or those of mpirun"
+                     : "Logical devices")
       ->check(CLI::Range(1, most_devices));
   app.add_option("--threads", options.threads, "Threads of each device")
       ->check(CLI::Range(1, 1024));

@@ -87,6 +87,6 @@ struct Options {
 //! Reads the command line; ends the program after `--help` and where it makes no sense. `unit` is
 //! "devices" or "ranks", and the option's name.
 Options parse_options(int argc, char** argv, const std::string& strategy, const std::string& unit,
-                      int most_devices);
+                      int default_devices, int most_devices);
 
 }  // namespace translation

@@ -14,9 +14,10 @@ namespace translation {
 //! The program for a strategy.
 template <class Strategy>
 int run(int argc, char** argv) {
-  const Options options =
-      parse_options(argc, argv, Strategy::name, Strategy::unit, Strategy::most_devices());
   try {
+    const Options options = parse_options(argc, argv, Strategy::name, Strategy::unit,
+                                          Strategy::default_devices(), Strategy::most_devices());
+    if (options.command != Command::train && !Strategy::is_first_process()) return 0;
     switch (options.command) {
       case Command::train:
         return Strategy::launch(

@@ -26,6 +26,7 @@
 #include <weft/comm/communicator.hpp>
 #include <weft/comm/launch.hpp>
 #include <weft/core/error.hpp>
+#include <weft/core/fingerprint.hpp>
 
 namespace weft::comm {
 
@@ -163,9 +164,7 @@ struct MpiGroup {
 
 //! A number for a purpose that both sides work out; MPI allows tags up to 32767.
 inline int tag_of(const Purpose& purpose) {
-  std::uint32_t hash = 2166136261u;  // FNV-1a
-  for (const char c : to_text(purpose)) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619u;
-  return static_cast<int>(hash % 32749u);
+  return static_cast<int>(Fingerprint().add(to_text(purpose)).value() % 32749);
 }
 
 }  // namespace detail

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <weft/core/error.hpp>
+#include <weft/core/fingerprint.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/text.hpp>
 #include <weft/data/parallel_text.hpp>
@@ -39,6 +40,16 @@ struct ParallelCorpus {
     return target.length(sentence) + 1;
   }
 };
+
+//! A number that differs where any sentence does.
+[[nodiscard]] inline std::uint64_t fingerprint(const ParallelCorpus& corpus) {
+  Fingerprint fingerprint;
+  for (const TokenRows* rows : {&corpus.source, &corpus.target}) {
+    for (const token_t token : rows->tokens) fingerprint.add(static_cast<std::uint64_t>(token));
+    for (const index_t offset : rows->offsets) fingerprint.add(static_cast<std::uint64_t>(offset));
+  }
+  return fingerprint.value();
+}
 
 //! What to do with a pair of which a side is too long.
 enum class TooLong { refuse, drop, truncate };

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <weft/core/error.hpp>
+#include <weft/core/fingerprint.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/text.hpp>
 #include <weft/data/word_counts.hpp>
@@ -100,15 +101,9 @@ class Vocabulary {
   //!
   //! It is the FNV-1a hash of the file that `save` writes: of each word and a line feed.
   [[nodiscard]] std::uint64_t fingerprint() const noexcept {
-    std::uint64_t hash = 0xCBF29CE484222325;
-    const auto add = [&](char byte) {
-      hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001B3;
-    };
-    for (const auto& word : words_) {
-      std::ranges::for_each(word, add);
-      add('\n');
-    }
-    return hash;
+    Fingerprint fingerprint;
+    for (const auto& word : words_) fingerprint.add(word).add("\n");
+    return fingerprint.value();
   }
 
   //! Writes one word a line, the special words too. **Errors.** SystemError.

@@ -6,14 +6,18 @@
 #include <algorithm>
 #include <cstddef>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include <weft/comm/check_same.hpp>
 #include <weft/comm/collectives.hpp>
 #include <weft/comm/communicator.hpp>
 #include <weft/comm/threads.hpp>
 #include <weft/core/chunks.hpp>
+#include <weft/core/fingerprint.hpp>
 #include <weft/core/philox.hpp>
+#include <weft/core/version.hpp>
 #include <weft/device/cpu.hpp>
 #include <weft/nn/initialize.hpp>
 #include <weft/optim/adam.hpp>
@@ -50,7 +54,10 @@ class DistributedDataParallel {
  public:
   using Objective = parallel::Objective<Model, Loss>;
 
-  //! **Errors.** As `Recipe::check`; CommunicatorAborted here and below.
+  //! The parameters begin as rank 0 has them.
+  //!
+  //! **Errors.** As `Recipe::check`; RanksDiffer unless all ranks have the same model, recipe and
+  //! version of weft; CommunicatorAborted here and below.
   DistributedDataParallel(D& device, C& communicator, Objective objective,
                           const Optimizer& optimizer, const Recipe& recipe,
                           BucketSizes buckets = {})
@@ -60,12 +67,10 @@ class DistributedDataParallel {
         objective_(std::move(objective)),
         runner_(device, objective_),
         exchange_(
-            device, communicator, objective_.layout(), recipe.lanes,
-            [this](index_t lane) { return runner_.gradients(lane); },
+            device, agreed(communicator, recipe, objective_.layout()), objective_.layout(),
+            recipe.lanes, [this](index_t lane) { return runner_.gradients(lane); },
             shard == Shard::nothing ? Keep::all : Keep::mine, buckets),
-        state_(device, objective_.layout(),
-               nn::initial_values(objective_.layout(), recipe.seed, objective_), optimizer,
-               owned()) {}
+        state_(device, objective_.layout(), values_of_root(), optimizer, owned()) {}
 
   DistributedDataParallel(const DistributedDataParallel&) = delete;
   DistributedDataParallel& operator=(const DistributedDataParallel&) = delete;
@@ -98,8 +103,17 @@ class DistributedDataParallel {
     return total_over_ranks(comm::Purpose::none);
   }
 
+  [[nodiscard]] int rank() const { return communicator_->rank(); }
+  [[nodiscard]] int ranks() const { return communicator_->size(); }
+
   //! Whether this rank writes files and reports.
-  [[nodiscard]] bool is_root() const { return communicator_->rank() == 0; }
+  [[nodiscard]] bool is_root() const { return rank() == 0; }
+
+  //! Adds a few numbers of all ranks, of the same bits on each. All ranks call it.
+  template <class T>
+  void add_over_ranks(std::span<T> numbers) {
+    comm::all_reduce(*communicator_, numbers, {"all_reduce", "numbers"});
+  }
 
   //! Whether it is so on any rank. All ranks ask.
   [[nodiscard]] bool on_any_rank(bool here) {
@@ -140,6 +154,34 @@ class DistributedDataParallel {
   static const Recipe& checked(const Recipe& recipe) {
     recipe.check();
     return recipe;
+  }
+
+  //! The communicator, once its ranks have found that they are about to do the same.
+  static C& agreed(C& communicator, const Recipe& recipe, const nn::ParameterLayout& layout) {
+    Fingerprint places;
+    for (const auto& [offset, size] : layout.slots) {
+      places.add(static_cast<std::uint64_t>(offset)).add(static_cast<std::uint64_t>(size));
+    }
+    std::string buffers;
+    for (const auto& name : Optimizer::state_names) buffers += text(name, " ");
+    comm::check_same(communicator, {{"weft", version},
+                                    {"shard", text(static_cast<int>(shard))},
+                                    {"parameters", text(layout.trained)},
+                                    {"values", text(layout.values)},
+                                    {"places of gradients", text(places.value())},
+                                    {"optimizer's buffers", buffers},
+                                    {"seed", text(recipe.seed)},
+                                    {"lanes", text(recipe.lanes)},
+                                    {"micro-batches", text(recipe.micro_batches)},
+                                    {"clip_norm", text(recipe.clip_norm)}});
+    return communicator;
+  }
+
+  //! The first values of rank 0: other machines may round logarithms and cosines otherwise.
+  [[nodiscard]] std::vector<float> values_of_root() {
+    auto values = nn::initial_values(layout(), recipe_.seed, objective_);
+    comm::broadcast(*communicator_, std::span(values), 0, {"broadcast", "parameters"});
+    return values;
   }
 
   [[nodiscard]] const nn::ParameterLayout& layout() const { return objective_.layout(); }

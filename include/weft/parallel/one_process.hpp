@@ -3,6 +3,8 @@
 //! @file What strategies that run in one process say where others ask their ranks.
 #pragma once
 
+#include <span>
+
 namespace weft::parallel {
 
 //! The base of strategies without ranks.
@@ -12,6 +14,13 @@ struct OneProcess {
 
   //! Whether it is so on any rank.
   [[nodiscard]] static constexpr bool on_any_rank(bool here) { return here; }
+
+  [[nodiscard]] static constexpr int rank() { return 0; }
+  [[nodiscard]] static constexpr int ranks() { return 1; }
+
+  //! Adds numbers of all ranks.
+  template <class T>
+  static constexpr void add_over_ranks(std::span<T>) {}
 };
 
 }  // namespace weft::parallel

@@ -20,10 +20,42 @@
 
 namespace weft::train {
 
+namespace detail {
+
+//! Gives all ranks what each has found: on any one of them the others' results are empty.
+template <class Strategy>
+void gather_hypotheses(Strategy& strategy, std::vector<generate::Hypothesis>& results) {
+  if (strategy.ranks() == 1) return;
+  std::vector<index_t> lengths;
+  std::vector<double> scores;
+  for (const auto& result : results) {
+    lengths.push_back(std::ssize(result.tokens));
+    scores.push_back(result.score);
+  }
+  strategy.add_over_ranks(std::span(lengths));
+  strategy.add_over_ranks(std::span(scores));
+  std::vector<token_t> tokens(
+      static_cast<std::size_t>(std::reduce(lengths.begin(), lengths.end())));
+  auto place = tokens.begin();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    std::ranges::copy(results[i].tokens, place);
+    place += lengths[i];
+  }
+  strategy.add_over_ranks(std::span(tokens));
+  place = tokens.begin();
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    results[i] = {{place, place + lengths[i]}, scores[i]};
+    place += lengths[i];
+  }
+}
+
+}  // namespace detail
+
 //! The best translation of each source, in the order of the sources.
 //!
 //! Sources of like length are searched together, `batch` at a time, each batch on whichever device
 //! is free: the number of devices changes no bit of the results, and `batch` only their rounding.
+//! Ranks call it with the same sources, take batches in turn, and all get all translations.
 //!
 //! **Shapes.** source: rows of words without the mark of the end, which `source_eos` is.
 //! **Errors.** ArgumentError unless batch > 0; DeviceError for what `beam_search` throws on a
@@ -37,16 +69,15 @@ template <class Strategy>
   if (batch < 1) throw ArgumentError(text("translate: batches of ", batch, " sentences"));
   std::vector<index_t> order(static_cast<std::size_t>(source.size()));
   std::iota(order.begin(), order.end(), index_t{0});
-  std::ranges::stable_sort(order, std::greater{},
-                           [&](index_t row) { return source.length(row); });
+  std::ranges::stable_sort(order, std::greater{}, [&](index_t row) { return source.length(row); });
 
   std::vector<generate::Hypothesis> results(order.size());
-  std::atomic<index_t> next{0};
+  std::atomic<index_t> next{strategy.rank()};
   const index_t batches = (source.size() + batch - 1) / batch;
   strategy.on_devices([&](auto& device, int) {
     nn::Context<std::remove_reference_t<decltype(device)>> ctx(device,
                                                                strategy.state().values().data());
-    for (index_t i; (i = next.fetch_add(1)) < batches;) {
+    for (index_t i; (i = next.fetch_add(strategy.ranks())) < batches;) {
       const auto first = static_cast<std::size_t>(i * batch);
       const auto rows = std::span(order).subspan(
           first, std::min(static_cast<std::size_t>(batch), order.size() - first));
@@ -57,9 +88,9 @@ template <class Strategy>
         part.tokens.push_back(source_eos);
         part.end_row();
       }
-      auto found = generate::beam_search(
-          ctx, strategy.objective().model(), strategy.objective().loss().generator,
-          to_sequences(device, part, {0, part.size()}), settings);
+      auto found = generate::beam_search(ctx, strategy.objective().model(),
+                                         strategy.objective().loss().generator,
+                                         to_sequences(device, part, {0, part.size()}), settings);
       for (std::size_t b = 0; b < rows.size(); ++b) {
         if (!found[b].empty()) {
           results[static_cast<std::size_t>(rows[b])] = std::move(found[b].front());
@@ -67,6 +98,7 @@ template <class Strategy>
       }
     }
   });
+  detail::gather_hypotheses(strategy, results);
   return results;
 }
 

@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Runs a program on ranks, be they threads or processes that a launcher started.
+#pragma once
+
+#include <weft/comm/any_communicator.hpp>
+#include <weft/comm/environment.hpp>
+#include <weft/comm/launch.hpp>
+#include <weft/comm/threads.hpp>
+#include <weft/core/error.hpp>
+#if __has_include(<mpi.h>)
+#include <weft/comm/mpi.hpp>
+#endif
+
+namespace weft::comm {
+
+//! Calls `program(communicator)`, with an AnyCommunicator, for every rank that lives in this
+//! process.
+//!
+//! Under `mpirun` or `srun` this process is one of their ranks, over MPI, if `mpi.h` was found when
+//! the program was compiled (`mpicxx`). Otherwise the ranks are threads of this process.
+//! **Errors.** ArgumentError if a launcher started another number of ranks than `ranks`, or one
+//! that the program was not compiled for. With threads as `launch_threads`; with processes as
+//! `launch_mpi`.
+template <class Program>
+void launch_ranks(const Environment& environment, int ranks, Timeout timeout,
+                  const Program& program) {
+  const auto on_any = [&](auto& communicator) {
+    AnyCommunicator any(communicator);
+    program(any);
+  };
+  if (environment.launcher == Launcher::none) {
+    launch_threads(ranks, timeout, on_any);
+    return;
+  }
+  if (ranks != environment.size) {
+    throw ArgumentError(text(ranks, " ranks were asked for, but ", to_text(environment.launcher),
+                             " started ", environment.size));
+  }
+  if (environment.launcher == Launcher::torchrun) {
+    throw ArgumentError(
+        "torchrun started this process, but ranks on CPUs need MPI: start them by mpirun or srun");
+  }
+#if __has_include(<mpi.h>)
+  launch_mpi(timeout, on_any);
+#else
+  throw ArgumentError(text(to_text(environment.launcher), " started this process, but the program ",
+                           "was compiled without MPI: mpi.h was not found"));
+#endif
+}
+
+}  // namespace weft::comm

@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file A number that tells sequences of bytes apart.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace weft {
+
+//! The 64-bit FNV-1a hash of what was added: equal for different bytes by one chance in 2^64, if
+//! nobody tries to make it so.
+//!
+//! **Source.** Fowler, Noll and Vo; offset basis and prime as in draft-eastlake-fnv.
+class Fingerprint {
+ public:
+  constexpr Fingerprint& add(std::string_view bytes) {
+    for (const char byte : bytes) add_byte(static_cast<unsigned char>(byte));
+    return *this;
+  }
+
+  //! The eight bytes of a number, the lowest first.
+  constexpr Fingerprint& add(std::uint64_t number) {
+    for (int shift = 0; shift < 64; shift += 8) add_byte((number >> shift) & 0xFF);
+    return *this;
+  }
+
+  [[nodiscard]] constexpr std::uint64_t value() const { return hash_; }
+
+ private:
+  constexpr void add_byte(std::uint64_t byte) { hash_ = (hash_ ^ byte) * 0x100000001B3; }
+
+  std::uint64_t hash_ = 0xCBF29CE484222325;
+};
+
+}  // namespace weft
