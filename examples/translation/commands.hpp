@@ -264,6 +264,9 @@ int train_command(const Options& options, Strategy& devices) {
         weft::fixed(epoch.train_loss, 4), ", valid loss ", weft::fixed(epoch.valid_loss, 4),
         epoch.valid_score ? weft::text(", BLEU ", weft::fixed(*epoch.valid_score, 2)) : "", ", ",
         weft::fixed(epoch.tokens_per_second, 0), " tokens/s",
+        epoch.exposed_share > 0.0
+            ? weft::text(", ", weft::fixed(100.0 * epoch.exposed_share, 1), " % waiting for ranks")
+            : "",
         epoch.skipped > 0 ? weft::text(", ", epoch.skipped, " updates skipped") : "",
         epoch.best ? ", best so far" : ""));
     if (log.is_open()) {

@@ -5,6 +5,6 @@
 #include "distributed.hpp"
 #include "program.hpp"
 
-using Replicas = translation::Distributed<weft::parallel::Shard::nothing>;
+using Replicas = translation::Distributed<weft::Zero<0>>;
 
 int main(int argc, char** argv) { return translation::run<Replicas>(argc, argv); }

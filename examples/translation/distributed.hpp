@@ -21,8 +21,9 @@ namespace translation {
 //! Ranks that `mpirun` or `srun` started, or threads of this process; outside of training one.
 template <weft::parallel::Shard shard>
 struct Distributed {
-  static constexpr const char* name =
-      shard == weft::parallel::Shard::nothing ? "distributed" : "zero1";
+  static constexpr const char* name = shard == weft::Zero<0>   ? "distributed"
+                                      : shard == weft::Zero<1> ? "zero1"
+                                                               : "zero2";
   static constexpr const char* unit = "ranks";
   using Communicator = weft::comm::AnyCommunicator;
   using Type =

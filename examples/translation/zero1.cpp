@@ -5,6 +5,6 @@
 #include "distributed.hpp"
 #include "program.hpp"
 
-using Zero1 = translation::Distributed<weft::parallel::Shard::optimizer_state>;
+using Zero1 = translation::Distributed<weft::Zero<1>>;
 
 int main(int argc, char** argv) { return translation::run<Zero1>(argc, argv); }

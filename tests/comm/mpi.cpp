@@ -7,9 +7,12 @@
 #include <weft/testing/small_translation.hpp>
 #include <weft/train/device_batch.hpp>
 
+#include <unistd.h>
+
+#include <bit>
 #include <csignal>
 #include <cstdio>
-#include <cstring>
+#include <fstream>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -61,27 +64,65 @@ std::uint64_t train(C& communicator) {
   for (std::uint32_t update = 0; update < 20; ++update) {
     strategy.step(train::DeviceBatch(testing::random_translations(13, update)), 0.002);
   }
-  std::uint64_t hash = 14695981039346656037u;  // FNV-1a
+  Fingerprint bits;
   for (const float value : to_host(strategy.state().values())) {
-    std::uint32_t bits;
-    std::memcpy(&bits, &value, sizeof bits);
-    hash = (hash ^ bits) * 1099511628211u;
+    bits.add(std::bit_cast<std::uint32_t>(value));
   }
-  return hash;
+  return bits.value();
 }
 
 void strategies(MpiCommunicator& communicator) {
-  const auto replicas = train<parallel::Shard::nothing>(communicator);
-  const auto zero1 = train<parallel::Shard::optimizer_state>(communicator);
+  const auto replicas = train<Zero<0>>(communicator);
+  const auto zero1 = train<Zero<1>>(communicator);
+  const auto zero2 = train<Zero<2>>(communicator);
   std::uint64_t threads = 0;
   if (communicator.rank() == 0) {
-    comm::launch_threads(1, comm::default_timeout, [&](comm::ThreadCommunicator& alone) {
-      threads = train<parallel::Shard::nothing>(alone);
-    });
+    comm::launch_threads(1, comm::default_timeout,
+                         [&](comm::ThreadCommunicator& alone) { threads = train<Zero<0>>(alone); });
   }
   comm::broadcast(communicator, std::span(&threads, 1), 0);
-  expect(replicas == threads && zero1 == threads, "every rank has the bits of one");
+  expect(replicas == threads && zero1 == threads && zero2 == threads,
+         "every rank has the bits of one");
   std::printf("rank %d: one answer\n", communicator.rank());
+}
+
+//! The memory of this process that is its own and not a file's, in bytes.
+index_t own_memory() {
+  std::ifstream file("/proc/self/statm");
+  index_t size = 0, resident = 0, shared = 0;
+  file >> size >> resident >> shared;
+  return (resident - shared) * sysconf(_SC_PAGESIZE);
+}
+
+//! Bytes a parameter that a rank holds between two updates, of a model that is mostly embeddings.
+template <parallel::Shard shard>
+double bytes_a_parameter(MpiCommunicator& communicator) {
+  constexpr nn::TransformerShape shape{
+      .d_model = 256, .heads = 4, .d_ff = 256, .encoder_layers = 1, .decoder_layers = 1};
+  constexpr index_t words = 80'000;
+  using Model = nn::Transformer<shape>;
+  using Loss = Chunked<nn::Generator<shape>, nn::LabelSmoothing>;
+  const index_t before = own_memory();
+  const int ranks = communicator.size();
+  Cpu device;
+  DistributedDataParallel<Model, Loss, shard, optim::Adam, Cpu, MpiCommunicator> strategy(
+      device, communicator,
+      parallel::Objective<Model, Loss>(Model({words, words, 24}), nn::LabelSmoothing(), 1),
+      optim::Adam(), {.seed = 1, .lanes = ranks, .micro_batches = ranks}, {4 << 20, 1 << 20});
+  for (std::uint32_t update = 0; update < 3; ++update) {
+    strategy.step(train::DeviceBatch(testing::random_translations(4, update)), 1e-4);
+  }
+  return static_cast<double>(own_memory() - before) /
+         static_cast<double>(strategy.objective().layout().trained);
+}
+
+void memory(MpiCommunicator& communicator) {
+  const double share = 1.0 / communicator.size();
+  const double held[] = {bytes_a_parameter<Zero<0>>(communicator),
+                         bytes_a_parameter<Zero<1>>(communicator),
+                         bytes_a_parameter<Zero<2>>(communicator)};
+  std::printf("rank %d: bytes %.2f %.2f %.2f of %.2f %.2f %.2f\n", communicator.rank(), held[0],
+              held[1], held[2], 16.0, 8.0 + 8.0 * share, 4.0 + 12.0 * share);
 }
 
 //! Goes through rounds of all_reduce; in round 5 rank 1 does something else.
@@ -106,6 +147,7 @@ int main(int argc, char** argv) {
                           [&](MpiCommunicator& communicator) {
                             if (name == "collectives") return collectives(communicator);
                             if (name == "strategies") return strategies(communicator);
+                            if (name == "memory") return memory(communicator);
                             rounds(communicator, name);
                           });
 }

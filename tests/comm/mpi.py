@@ -38,6 +38,18 @@ class Mpi(unittest.TestCase):
             self.assertEqual(run.returncode, 0, run.stderr)
             self.assertEqual(run.stdout.count("one answer"), ranks)
 
+    def test_a_rank_holds_the_memory_of_the_formula(self):
+        for ranks in (2, 3):
+            run = self.run_ranks(ranks, "memory", seconds=120)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            lines = [line for line in run.stdout.splitlines() if ": bytes " in line]
+            self.assertEqual(len(lines), ranks)
+            for line in lines:
+                held, formula = (list(map(float, part.split())) for part in
+                                 line.split(": bytes ")[1].split(" of "))
+                for is_, should in zip(held, formula, strict=True):
+                    self.assertLess(abs(is_ / should - 1), 0.05, line)
+
     def test_a_rank_that_throws_is_named_by_all(self):
         run = self.run_ranks(3, "throws")
         self.assertEqual(run.returncode, 86, run.stderr)

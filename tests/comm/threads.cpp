@@ -180,6 +180,31 @@ TEST_CASE("a failure reaches ranks in worlds that were split off, and is named b
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
 }
 
+TEST_CASE("a rank that waits in one world is not late in another") {
+  // Rank 0 stays away, rank 1 waits for it in one world, and rank 2 for rank 1 in the other.
+  const auto ended = ends(3, little, [](ThreadCommunicator& communicator) {
+    auto other = communicator.split(0, communicator.rank());
+    int value = 0;
+    ThreadCommunicator::Transfer transfer;
+    const auto receive = [&](ThreadCommunicator& from, int peer) {
+      const Message message = receive_from(peer, &value, 1);
+      from.post(std::span(&message, 1), {"receive"}, transfer);
+      transfer.wait();
+    };
+    if (communicator.rank() == 0) std::this_thread::sleep_for(2 * little);
+    if (communicator.rank() == 1) {
+      std::this_thread::sleep_for(0.3 *
+                                  little);  // so that it is rank 2 which looks for the late one
+      receive(communicator, 0);
+    }
+    if (communicator.rank() == 2) receive(other, 1);
+  });
+  for (int rank = 1; rank < 3; ++rank) {
+    CHECK(ended[static_cast<std::size_t>(rank)].culprit == 0);
+    CHECK(ended[static_cast<std::size_t>(rank)].message.starts_with("rank 0 has not entered"));
+  }
+}
+
 TEST_CASE("memory of a transfer that was given up is not written to") {
   std::latch given_up(1);  // a message that came before would be taken for the one that is expected
   launch_threads(2, patience, [&](ThreadCommunicator& communicator) {

@@ -2,9 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/device/cpu.hpp>
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <catch2/catch.hpp>
+#include <cstdint>
+#include <cstring>
 #include <mutex>
 #include <stdexcept>
 #include <thread>
@@ -32,6 +37,27 @@ Parts parts_of(Cpu& device, index_t n, index_t grain) {
 }
 
 }  // namespace
+
+TEST_CASE("what is discarded gives its pages back, and what lies beside it stays") {
+  Cpu device;
+  constexpr std::size_t bytes = std::size_t{64} << 20;
+  const Memory memory = device.allocate(bytes);
+  std::memset(memory.data(), 7, bytes);
+  const auto page = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  const auto resident = [&] {
+    std::vector<unsigned char> pages(bytes / page);
+    const auto begin = reinterpret_cast<std::uintptr_t>(memory.data()) / page * page;
+    REQUIRE(mincore(reinterpret_cast<void*>(begin), bytes, pages.data()) == 0);
+    return std::ranges::count_if(pages, [](unsigned char flags) { return (flags & 1) != 0; });
+  };
+  const auto before = resident();
+  Cpu::discard(memory.data() + 100, bytes - 200);
+  CHECK(resident() < before / 10);
+  CHECK(memory.data()[99] == std::byte{7});
+  CHECK(memory.data()[bytes - 100] == std::byte{7});
+  Cpu::discard(memory.data(), 10);  // less than a page
+  CHECK(memory.data()[0] == std::byte{7});
+}
 
 TEST_CASE("parts cover a range once, each as long as asked, one a thread at most") {
   for (const int threads : {1, 2, 3}) {

@@ -63,14 +63,14 @@ TEST_CASE("any number of ranks gives the bits of one device that accumulates") {
   const auto expected = on_one_device(recipe);
   for (const int ranks : {1, 2, 3, 4, 8}) {
     CAPTURE(lanes, ranks);
-    for (const auto& outcome : on_ranks<Shard::nothing>(ranks, recipe)) CHECK(outcome == expected);
-    for (const auto& outcome : on_ranks<Shard::optimizer_state>(ranks, recipe)) {
-      CHECK(outcome == expected);
-    }
+    for (const auto& outcome : on_ranks<Zero<0>>(ranks, recipe)) CHECK(outcome == expected);
+    for (const auto& outcome : on_ranks<Zero<1>>(ranks, recipe)) CHECK(outcome == expected);
+    for (const auto& outcome : on_ranks<Zero<2>>(ranks, recipe)) CHECK(outcome == expected);
   }
 }
 
-TEST_CASE("what a rank sends is what the formula says") {
+TEMPLATE_TEST_CASE_SIG("what a rank sends is what the formula says", "", ((int stage), stage), 0, 1,
+                       2) {
   const auto recipe = recipe_of(4);
   const auto objective = small_objective();
   const index_t gradients = objective.layout().gradients, trained = objective.layout().trained;
@@ -82,15 +82,15 @@ TEST_CASE("what a rank sends is what the formula says") {
     Cpu device;
     auto& sent = traffic[static_cast<std::size_t>(communicator.rank())];
     auto counted = comm::counting(communicator, sent);
-    DistributedDataParallel<SmallModel, SmallLoss, Shard::nothing, optim::Adam, Cpu,
+    DistributedDataParallel<SmallModel, SmallLoss, Zero<stage>, optim::Adam, Cpu,
                             comm::Observed<ThreadCommunicator>>
         strategy(device, counted, small_objective(), optim::Adam(), recipe, small_buckets);
     sent = {};
     strategy.step(train::DeviceBatch(random_translations(13, 1)), 0.002);
   });
   for (const auto& sent : traffic) all += sent.bytes;
-  // Each gradient goes from 3 ranks to its owner, each sum from there to 3; so do the blocks' sums
-  // of squares, and the losses of 8 micro-batches, with their counts, to all.
+  // Each gradient goes from 3 ranks to its owner, each sum or new parameter from there to 3; so do
+  // the blocks' sums of squares, and the losses of 8 micro-batches, with their counts, to all.
   const index_t expected = (ranks - 1) * (gradients * 4 + trained * 4 + blocks * 8) +
                            ranks * (ranks - 1) * 8 * 2 * index_t{8};
   CHECK(all == expected);
@@ -101,7 +101,7 @@ TEST_CASE("a rank that fails in a step takes the others with it, and nobody hang
   const auto program = [&](ThreadCommunicator& communicator) {
     Cpu device;
     auto flaky = comm::failing(communicator, communicator.rank() == 1 ? 20 : 1 << 20);
-    DistributedDataParallel<SmallModel, SmallLoss, Shard::optimizer_state, optim::Adam, Cpu,
+    DistributedDataParallel<SmallModel, SmallLoss, Zero<2>, optim::Adam, Cpu,
                             comm::Observed<ThreadCommunicator>>
         strategy(device, flaky, small_objective(), optim::Adam(), recipe, small_buckets);
     for (std::uint32_t update = 0; update < 50; ++update) {
@@ -117,8 +117,8 @@ TEST_CASE("an update that is not finite is left out on all ranks") {
   std::vector<int> skipped(2);
   comm::launch_threads(2, patience, [&](ThreadCommunicator& communicator) {
     Cpu device;
-    Distributed<Shard::nothing> strategy(device, communicator, small_objective(), optim::Adam(),
-                                         recipe, small_buckets);
+    Distributed<Zero<0>> strategy(device, communicator, small_objective(), optim::Adam(), recipe,
+                                  small_buckets);
     const auto values = to_host(strategy.state().values());
     // On rank 1 alone: what it sends must keep rank 0 from updating too.
     if (communicator.rank() == 1) strategy.state().values().data()[0] = NAN;

@@ -63,12 +63,18 @@ struct PostedMessage {
 //! The messages of one transfer. All but `posted`'s messages is guarded by the mutex of the rank.
 struct ThreadBatch {
   int rank = 0;
+  const std::vector<int>* outer = nullptr;  // its world's ranks in the outermost world
   Purpose purpose;
   std::vector<PostedMessage> posted;
   std::size_t missing = 0;
 
-  //! The rank of the first message that has not arrived; receives come first, since a rank that is
-  //! late is missed by those who receive from it.
+  //! The rank of the first message that has not arrived, as the outermost world counts; receives
+  //! come first, since a rank that is late is missed by those who receive from it.
+  [[nodiscard]] int first_missing_outer_peer() const {
+    return (*outer)[static_cast<std::size_t>(first_missing_peer())];
+  }
+
+ private:
   [[nodiscard]] int first_missing_peer() const {
     int sending_to = rank;
     for (const auto& item : posted) {
@@ -80,21 +86,37 @@ struct ThreadBatch {
   }
 };
 
+//! What a rank does, in whichever of the worlds that it is in.
+struct RankState {
+  std::mutex mutex;
+  std::condition_variable arrived;
+  Purpose entered;                       // what it posted last
+  const ThreadBatch* waiting = nullptr;  // what it waits for
+};
+
+//! What an outermost world shares with all that are split from it.
+struct ThreadRanks {
+  explicit ThreadRanks(int ranks) : states(static_cast<std::size_t>(ranks)) {}
+
+  FirstFailure failure;
+  std::vector<RankState> states;  // by the outermost world's numbers
+};
+
 //! What ranks that are threads share.
 class ThreadWorld {
  public:
   //! `outer[r]` is the outermost world's number of rank r.
-  ThreadWorld(std::vector<int> outer, Timeout timeout, std::shared_ptr<FirstFailure> failure)
+  ThreadWorld(std::vector<int> outer, Timeout timeout, std::shared_ptr<ThreadRanks> ranks)
       : outer_(std::move(outer)),
         timeout_(timeout),
-        failure_(std::move(failure)),
-        ranks_(outer_.size()),
+        ranks_(std::move(ranks)),
         links_(outer_.size() * outer_.size()) {}
 
   [[nodiscard]] int size() const { return static_cast<int>(outer_.size()); }
   [[nodiscard]] Timeout timeout() const { return timeout_; }
 
   void post(ThreadBatch& batch) {
+    batch.outer = &outer_;
     {
       RankState& mine = state(batch.rank);
       const std::scoped_lock lock(mine.mutex);
@@ -108,7 +130,7 @@ class ThreadWorld {
       const std::scoped_lock lock(state(batch.rank).mutex);
       if (batch.missing == 0) return true;
     }
-    if (failure_->happened()) failure_->raise();
+    if (ranks_->failure.happened()) ranks_->failure.raise();
     return false;
   }
 
@@ -117,21 +139,22 @@ class ThreadWorld {
     constexpr std::chrono::milliseconds interval(20);
     const auto deadline = std::chrono::steady_clock::now() +
                           std::chrono::duration_cast<std::chrono::steady_clock::duration>(timeout_);
+    FirstFailure& failure = ranks_->failure;
     RankState& mine = state(batch.rank);
     std::unique_lock lock(mine.mutex);
     const auto ready = [&] { return batch.missing == 0; };
     mine.waiting = &batch;
-    while (!mine.arrived.wait_for(lock, interval, ready) && !failure_->happened() &&
+    while (!mine.arrived.wait_for(lock, interval, ready) && !failure.happened() &&
            std::chrono::steady_clock::now() < deadline) {
     }
-    if (!ready() && !failure_->happened()) {
+    if (!ready() && !failure.happened()) {
       lock.unlock();
       const int late = find_late(batch);
-      failure_->set(outer_[static_cast<std::size_t>(late)], describe_late(batch, late));
+      failure.set(late, describe_late(batch, late));
       lock.lock();
     }
     mine.waiting = nullptr;
-    if (!ready()) failure_->raise();
+    if (!ready()) failure.raise();
   }
 
   //! Takes back what has not been copied; afterwards nobody touches the memory of the batch.
@@ -145,9 +168,7 @@ class ThreadWorld {
     batch.missing = 0;
   }
 
-  void abort(int rank, const std::string& message) {
-    failure_->set(outer_[static_cast<std::size_t>(rank)], message);
-  }
+  void abort(int rank, const std::string& message) { ranks_->failure.set(outer(rank), message); }
 
   //! The world of the ranks of one color: whoever comes first makes it.
   std::shared_ptr<ThreadWorld> subworld(index_t sequence, int color,
@@ -158,27 +179,22 @@ class ThreadWorld {
     if (world == nullptr) {
       std::vector<int> outer;
       for (const int member : members) outer.push_back(outer_[static_cast<std::size_t>(member)]);
-      world = std::make_shared<ThreadWorld>(std::move(outer), timeout_, failure_);
+      world = std::make_shared<ThreadWorld>(std::move(outer), timeout_, ranks_);
       known = world;
     }
     return world;
   }
 
  private:
-  struct RankState {
-    std::mutex mutex;
-    std::condition_variable arrived;
-    Purpose entered;                       // what it posted last
-    const ThreadBatch* waiting = nullptr;  // what it waits for
-  };
-
   //! What was posted from one rank to another and has found no partner: all sends, or all receives.
   struct Link {
     std::mutex mutex;
     std::vector<PostedMessage*> queue;
   };
 
-  RankState& state(int rank) { return ranks_[static_cast<std::size_t>(rank)]; }
+  [[nodiscard]] int outer(int rank) const { return outer_[static_cast<std::size_t>(rank)]; }
+  RankState& outer_state(int rank) { return ranks_->states[static_cast<std::size_t>(rank)]; }
+  RankState& state(int rank) { return outer_state(outer(rank)); }
 
   Link& link(const PostedMessage& item) {
     const bool sends = item.message.direction == Message::Direction::send;
@@ -214,7 +230,7 @@ class ThreadWorld {
       return true;
     }
     const auto side = [&](const PostedMessage& x) {
-      return text("rank ", outer_[static_cast<std::size_t>(x.batch->rank)],
+      return text("rank ", outer(x.batch->rank),
                   x.message.direction == Message::Direction::send ? " sends " : " expects ",
                   x.message.bytes, " bytes in ", to_text(x.batch->purpose));
     };
@@ -229,41 +245,39 @@ class ThreadWorld {
     if (--item.batch->missing == 0) owner.arrived.notify_all();
   }
 
-  //! Follows who waits for whom to the rank that does not wait; `batch`'s own peer if all do.
+  //! Follows who waits for whom, in whichever world, to the rank that does not wait; `batch`'s own
+  //! peer if all do. Ranks are numbered as in the outermost world.
   int find_late(const ThreadBatch& batch) {
     const int first = peer_missed_by(batch);
     int late = first;
-    for (int steps = 0; steps < size(); ++steps) {
-      const std::scoped_lock lock(state(late).mutex);
-      const ThreadBatch* waiting = state(late).waiting;
-      if (waiting == nullptr) return late;
-      late = waiting->first_missing_peer();
+    for (std::size_t steps = 0; steps < ranks_->states.size(); ++steps) {
+      RankState& other = outer_state(late);
+      const std::scoped_lock lock(other.mutex);
+      if (other.waiting == nullptr) return late;
+      late = other.waiting->first_missing_outer_peer();
     }
     return first;
   }
 
   int peer_missed_by(const ThreadBatch& batch) {
     const std::scoped_lock lock(state(batch.rank).mutex);
-    return batch.first_missing_peer();
+    return batch.first_missing_outer_peer();
   }
 
   std::string describe_late(const ThreadBatch& batch, int late) {
-    const std::scoped_lock lock(state(late).mutex);
-    const RankState& other = state(late);
-    const int name = outer_[static_cast<std::size_t>(late)];
+    RankState& other = outer_state(late);
+    const std::scoped_lock lock(other.mutex);
     if (other.waiting != nullptr) {
-      return text("the ranks wait for each other: rank ",
-                  outer_[static_cast<std::size_t>(batch.rank)], " in ", to_text(batch.purpose),
-                  ", rank ", name, " in ", to_text(other.entered));
+      return text("the ranks wait for each other: rank ", outer(batch.rank), " in ",
+                  to_text(batch.purpose), ", rank ", late, " in ", to_text(other.entered));
     }
-    return text("rank ", name, " has not entered ", to_text(batch.purpose), " within ",
+    return text("rank ", late, " has not entered ", to_text(batch.purpose), " within ",
                 timeout_.count(), " s; last seen in ", to_text(other.entered));
   }
 
   std::vector<int> outer_;
   Timeout timeout_;
-  std::shared_ptr<FirstFailure> failure_;
-  std::vector<RankState> ranks_;
+  std::shared_ptr<ThreadRanks> ranks_;
   std::vector<Link> links_;
   std::mutex split_mutex_;
   std::map<std::pair<index_t, int>, std::weak_ptr<ThreadWorld>> subworlds_;
@@ -312,7 +326,7 @@ class ThreadCommunicator {
     std::vector<int> outer(static_cast<std::size_t>(ranks));
     std::iota(outer.begin(), outer.end(), 0);
     const auto shared = std::make_shared<detail::ThreadWorld>(
-        std::move(outer), timeout, std::make_shared<detail::FirstFailure>());
+        std::move(outer), timeout, std::make_shared<detail::ThreadRanks>(ranks));
     std::vector<ThreadCommunicator> result;
     for (int rank = 0; rank < ranks; ++rank) result.push_back(ThreadCommunicator(shared, rank));
     return result;

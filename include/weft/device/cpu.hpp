@@ -3,7 +3,11 @@
 //! @file Logical devices made of processor cores.
 #pragma once
 
+#include <sys/mman.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <cstdint>
 #include <string>
 
 #include <weft/core/error.hpp>
@@ -34,6 +38,17 @@ class Cpu {
   [[nodiscard]] int threads() const { return team_.size(); }
 
   [[nodiscard]] Memory allocate(index_t bytes) { return arena_.allocate(bytes); }
+  //! Gives whole pages back to the system, which hands out zeroed ones when they are written again.
+  //!
+  //! **Cost.** Some 0.5 us for each page of 4 KiB that is written again.
+  static void discard(void* pointer, index_t bytes) {
+    static const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+    const auto first = reinterpret_cast<std::uintptr_t>(pointer);
+    const auto begin = (first + page - 1) / page * page;
+    const auto end = (first + static_cast<std::uintptr_t>(bytes)) / page * page;
+    if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
+  }
+
   [[nodiscard]] const Arena& memory() const { return arena_; }
   [[nodiscard]] Arena& memory() { return arena_; }
 

@@ -18,13 +18,16 @@ namespace weft {
 //! device runs on it in the order of the calls; one thread at a time calls operations of a device:
 //! the worker, or, while the worker is idle, any other. `submit` hands the worker a task;
 //! `synchronize` returns when what was called before it has ended. `shares_memory(a, b)`: an
-//! operation on `a` may read what lies on `b`.
+//! operation on `a` may read what lies on `b`. `discard` says that bytes are of no use until they are
+//! written again: what lies there is then undefined, and need not take memory.
 template <class D>
-concept Device = requires(D& device, const D& other, index_t bytes, Worker::Task task) {
+concept Device = requires(D& device, const D& other, void* pointer, index_t bytes,
+                          Worker::Task task) {
   { device.index() } -> std::same_as<int>;
   { device.allocate(bytes) } -> std::same_as<Memory>;
-  {device.submit(task)};
-  {device.synchronize()};
+  device.discard(pointer, bytes);
+  device.submit(task);
+  device.synchronize();
   { D::shares_memory(other, other) } -> std::same_as<bool>;
   { to_text(other) } -> std::convertible_to<std::string>;
 };

@@ -31,11 +31,16 @@
 
 namespace weft::parallel {
 
-//! What of a training state every rank holds.
+//! Of what a rank holds its share only.
 enum class Shard {
-  nothing,          //!< all of it, on each rank
-  optimizer_state,  //!< ZeRO's first stage: its share of the optimizer's buffers
+  nothing,          //!< it holds all
+  optimizer_state,  //!< the optimizer's buffers
+  gradients,        //!< and the gradients
 };
+
+//! The stages of ZeRO: `DistributedDataParallel<Model, Loss, Zero<2>>`.
+template <int stage>
+requires(stage >= 0 && stage <= 2) inline constexpr Shard Zero = Shard{stage};
 
 //! Runs a share of the recipe's lanes on each rank, reduces their gradients while the backward pass
 //! goes on, and updates the parameters, of which every rank has all.
@@ -44,8 +49,9 @@ enum class Shard {
 //! result equals `GradientAccumulation` with the same recipe bit for bit; with fewer sentences,
 //! labels or lanes than ranks, some ranks have less to do or nothing.
 //!
-//! **Memory.** In float32 with Adam, 16 bytes a parameter on each of N ranks, or 8 + 8/N with
-//! `Shard::optimizer_state`.
+//! **Memory.** In float32 with Adam, a lane a rank and N ranks, for each parameter: 16 bytes;
+//! 8 + 8/N with `Shard::optimizer_state`; 4 + 12/N with `Shard::gradients`, if a lane has one
+//! micro-batch. With more, a lane's gradients are kept until the last of them.
 //! **Cost.** With N ranks, a lane each: a rank sends 2 (N - 1)/N of the gradient's bytes.
 //! **Source.** torch.nn.parallel.DistributedDataParallel; Rajbhandari et al. 2020 (ZeRO).
 template <class Model, class Loss, Shard shard = Shard::nothing, class Optimizer = optim::Adam,
@@ -68,8 +74,8 @@ class DistributedDataParallel {
         runner_(device, objective_),
         exchange_(
             device, agreed(communicator, recipe, objective_.layout()), objective_.layout(),
-            recipe.lanes, [this](index_t lane) { return runner_.gradients(lane); },
-            shard == Shard::nothing ? Keep::all : Keep::mine, buckets),
+            recipe.lanes, [this](index_t lane) { return runner_.gradients(lane); }, keep(),
+            buckets),
         state_(device, objective_.layout(), values_of_root(), optimizer, owned()) {}
 
   DistributedDataParallel(const DistributedDataParallel&) = delete;
@@ -86,11 +92,12 @@ class DistributedDataParallel {
                 [this](int slot) { exchange_.ready(slot); });
     const double squares = exchange_.finish();
     const auto on_all = [this](const auto& f) { f(*device_, 0, 1); };
-    const auto report =
+    auto report =
         state_.apply(on_all, recipe_, exchange_.sums(), squares, total_over_ranks(number), rate);
-    if (shard == Shard::optimizer_state && !report.skipped) {
+    if (shard != Shard::nothing && !report.skipped) {
       exchange_.gather(state_.values().data());
     }
+    report.exposed_s = exchange_.take_exposed_s();
     return report;
   }
 
@@ -154,6 +161,11 @@ class DistributedDataParallel {
   static const Recipe& checked(const Recipe& recipe) {
     recipe.check();
     return recipe;
+  }
+
+  static constexpr Keep keep() {
+    if constexpr (shard == Shard::nothing) return Keep::all;
+    return shard == Shard::gradients ? Keep::only_mine : Keep::mine;
   }
 
   //! The communicator, once its ranks have found that they are about to do the same.
@@ -227,4 +239,5 @@ class DistributedDataParallel {
 
 namespace weft {
 using parallel::DistributedDataParallel;
-}
+using parallel::Zero;
+}  // namespace weft

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <span>
@@ -26,8 +27,9 @@ namespace weft::parallel {
 
 //! What every rank has after an exchange.
 enum class Keep {
-  all,   //!< the sum of every gradient
-  mine,  //!< the sums in its own pieces
+  all,        //!< the sum of every gradient
+  mine,       //!< the sums in its own pieces
+  only_mine,  //!< the same, and no memory for the rest, bucket after bucket
 };
 
 //! Reduces the lanes' gradients of all ranks in canonical order.
@@ -38,7 +40,8 @@ enum class Keep {
 //!
 //! **Cost.** With N ranks, a lane each, and G bytes of gradients a rank sends (N - 1)/N G, and with
 //! `Keep::all` (N - 1)/N of the trained parameters' bytes on top.
-//! **Memory.** For every bucket under way, its piece once for each lane of another rank.
+//! **Memory.** For each of at most four buckets under way, its piece once for each lane of another
+//! rank.
 template <class D, comm::Communicator C>
 class GradientExchange {
  public:
@@ -96,30 +99,45 @@ class GradientExchange {
 
   //! Waits for all buckets, and returns the sum of squares of the whole gradient.
   [[nodiscard]] double finish() {
-    while (launched_ < plan_.size()) launch(launched_++);
+    for (UnderWay& bucket : under_way_) bucket.missing = 0;  // also where no lane said so
     while (reduced_ < plan_.size()) {
-      under_way_[reduced_].sending.wait();
-      reduce(reduced_++);
+      progress();
+      if (reduced_ < launched_) {
+        wait(under_way_[reduced_].sending);
+        reduce(reduced_++);
+      }
     }
     if (keep_ == Keep::all) {
-      for (auto& bucket : under_way_) bucket.gathering.wait();
+      for (auto& bucket : under_way_) wait(bucket.gathering);
     }
     return gathered_squares();
   }
 
+  //! The seconds spent in waiting since the last call: communication that no work hid.
+  [[nodiscard]] double take_exposed_s() { return std::exchange(exposed_s_, 0.0); }
+
   //! Sends the owned pieces of `values` to all, and returns when all pieces have come.
   void gather(float* values) {
     for (std::size_t b = 0; b < plan_.size(); ++b) start_gather(b, values);
-    for (auto& bucket : under_way_) bucket.gathering.wait();
+    for (auto& bucket : under_way_) wait(bucket.gathering);
   }
 
  private:
+  //! One parameter may fill many buckets, which are then ready at once.
+  static constexpr std::size_t most_under_way = 4;
+
   struct UnderWay {
     std::size_t missing = 0;  // places that are not complete
     typename C::Transfer sending{};
     typename C::Transfer gathering{};
     Tensor<float, D> staged{};  // what other ranks' lanes sent for the piece of this rank
   };
+
+  void wait(typename C::Transfer& transfer) {
+    const auto begin = std::chrono::steady_clock::now();
+    transfer.wait();
+    exposed_s_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
 
   [[nodiscard]] int rank() const { return communicator_->rank(); }
   [[nodiscard]] int ranks() const { return communicator_->size(); }
@@ -149,8 +167,11 @@ class GradientExchange {
 
   //! Goes on with whatever can go on, without waiting.
   void progress() {
-    while (launched_ < plan_.size() && under_way_[launched_].missing == 0) launch(launched_++);
     while (reduced_ < launched_ && under_way_[reduced_].sending.done()) reduce(reduced_++);
+    while (launched_ < plan_.size() && under_way_[launched_].missing == 0 &&
+           launched_ - reduced_ < most_under_way) {
+      launch(launched_++);
+    }
   }
 
   void launch(std::size_t b) {
@@ -216,7 +237,22 @@ class GradientExchange {
                           squares_.data());
     }
     bucket.staged = {};
+    if (keep_ == Keep::only_mine) discard_all_but_sums(b);
     if (keep_ == Keep::all) start_gather(b, home);
+  }
+
+  //! What was sent and what was added is of no use any more.
+  void discard_all_but_sums(std::size_t b) {
+    const float* const home = sums();
+    const Range mine = piece(plan_[b], rank());
+    for (const index_t lane : held_lanes(lanes_of(rank()))) {
+      for (int r = 0; r < ranks(); ++r) {
+        for_parts(piece(plan_[b], r), [&](Range part) {
+          if (held_(lane) == home && r == rank() && part.begin == mine.begin) return;
+          device_->discard(held_(lane) + part.begin, part.size() * index_t{sizeof(float)});
+        });
+      }
+    }
   }
 
   //! Adds what the lanes hold in the order of the tree. Whichever of a pair is `home` takes the
@@ -276,7 +312,7 @@ class GradientExchange {
     comm::start_all_gather(gathering_, packed.data(), std::span<const Range>(pieces),
                            {"all_gather", "squared sums", comm::Purpose::none, update_}, transfer,
                            messages_);
-    transfer.wait();
+    wait(transfer);
     for_packed([](double packed_sum, double& sum) { sum = packed_sum; });
     double squares = 0.0;
     for (const double sum : squares_) squares += sum;
@@ -300,6 +336,7 @@ class GradientExchange {
   std::vector<double> squares_;  // sums of them, block by block
   std::vector<comm::Message> messages_;
   std::vector<Range> pieces_;
+  double exposed_s_ = 0.0;
   index_t update_ = 0;
   std::size_t launched_ = 0;
   std::size_t reduced_ = 0;

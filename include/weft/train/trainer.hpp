@@ -60,6 +60,7 @@ struct EpochReport {
   std::optional<double> valid_score;  //!< what `TrainerHooks::score` returned
   double seconds;                     //!< of training in this epoch
   double tokens_per_second;           //!< target tokens
+  double exposed_share;               //!< of the seconds, in which this rank only waited for others
   bool best;
 };
 
@@ -141,6 +142,7 @@ class Trainer {
       position_ = loader.position();
       epoch_loss_ += step.loss;
       epoch_seconds_ += seconds_since(begin);
+      exposed_seconds_ += step.exposed_s;
       seen_tokens_ += step.loss.tokens.value();
       if (hooks_.after_update) {
         hooks_.after_update({strategy_->state().updates(), epoch + 1, number,
@@ -198,11 +200,12 @@ class Trainer {
     report.train_loss = mean(epoch_loss_.loss, epoch_loss_.tokens).value();
     report.seconds = epoch_seconds_;
     report.tokens_per_second = static_cast<double>(seen_tokens_) / epoch_seconds_;
+    report.exposed_share = exposed_seconds_ / epoch_seconds_;
     report.valid_loss = validate();
     if (hooks_.score) report.valid_score = hooks_.score();
     report.best = stopping_.update(report.valid_score.value_or(report.valid_loss));
     epoch_loss_ = {};
-    epoch_seconds_ = 0.0;
+    epoch_seconds_ = exposed_seconds_ = 0.0;
     seen_tokens_ = 0;
 
     auto metadata = settings_.model_metadata;
@@ -240,6 +243,7 @@ class Trainer {
   data::BatchPosition position_;
   parallel::LossSum epoch_loss_;
   double epoch_seconds_ = 0.0;
+  double exposed_seconds_ = 0.0;
   index_t seen_tokens_ = 0;
 };
 

@@ -1,0 +1,11 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+// Trains on several ranks, of which each has the model and a share of the optimizer's state and of
+// the gradients.
+
+#include "distributed.hpp"
+#include "program.hpp"
+
+using Zero2 = translation::Distributed<weft::Zero<2>>;
+
+int main(int argc, char** argv) { return translation::run<Zero2>(argc, argv); }
