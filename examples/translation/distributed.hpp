@@ -51,7 +51,7 @@ struct Distributed {
   template <class Train>
   static int launch(const Options& options, const Train& train) {
     int result = 0;
-    weft::comm::launch_ranks(environment(), options.devices, weft::comm::default_timeout,
+    weft::comm::launch_ranks(environment(), options.devices, weft::comm::Timeout(options.timeout_s),
                              [&](Communicator& communicator) {
                                Distributed strategy(communicator, options.threads);
                                const int ended = train(strategy);

@@ -151,6 +151,10 @@ Options parse_options(int argc, char** argv, const std::string& strategy, const 
       ->check(CLI::Range(1, most_devices));
   app.add_option("--threads", options.threads, "Threads of each device")
       ->check(CLI::Range(1, 1024));
+  if (unit == "ranks") {
+    app.add_option("--timeout", options.timeout_s, "Seconds that a rank waits for another")
+        ->check(CLI::PositiveNumber);
+  }
   auto* train = app.add_subcommand("train", "Train a model");
   add_train(*train, options.train);
   auto* translate = app.add_subcommand("translate", "Translate lines from standard input");

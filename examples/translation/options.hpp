@@ -78,6 +78,7 @@ struct Options {
   Command command = Command::train;
   int devices = 1;  //!< or ranks
   int threads = 1;
+  double timeout_s = 600.0;  //!< for which ranks wait for each other
   TrainOptions train;
   TranslateOptions translate;
   EvaluateOptions evaluate;

@@ -15,9 +15,11 @@
 #include <weft/train/device_batch.hpp>
 
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <functional>
 #include <iterator>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -93,6 +95,17 @@ void train_on(Strategy& strategy, std::uint32_t first, std::uint32_t last) {
 [[nodiscard]] inline std::string bytes_of(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   return {std::istreambuf_iterator<char>(file), {}};
+}
+
+using Files = std::map<std::string, std::string>;
+
+//! The bytes of every file of a folder.
+[[nodiscard]] inline Files files_in(const std::string& folder) {
+  Files files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    files[entry.path().filename().string()] = bytes_of(entry.path().string());
+  }
+  return files;
 }
 
 //! What a safetensors file holds, to be changed and written again.

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -81,17 +80,6 @@ std::vector<float> values_in(const std::string& path) {
   OneDevice<> one;
   load_model(one.strategy, path);
   return contents_of(one.strategy).buffers[0];
-}
-
-using Files = std::map<std::string, std::string>;
-
-//! The bytes of every file.
-Files files_in(const std::string& folder) {
-  Files files;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    files[entry.path().filename().string()] = bytes_of(entry.path().string());
-  }
-  return files;
 }
 
 std::set<std::string> names_in(const std::string& folder) {

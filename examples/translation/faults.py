@@ -1,0 +1,108 @@
+# SPDX-FileCopyrightText: 2026 The weft authors
+# SPDX-License-Identifier: Apache-2.0
+"""Kills or stops one of three processes at a random moment, twenty times: faults.py MPIRUN PROGRAM
+
+Each run has to end soon, leave no process, and go on to the bytes of a run that nobody disturbed.
+"""
+import os
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+from check import pairs
+
+RANKS = 3
+TIMEOUT_S = 2
+EPOCHS = 6
+
+
+class Runs:
+    def __init__(self, mpirun, program, folder):
+        self.mpirun, self.program, self.folder = mpirun, os.path.abspath(program), folder
+        for name, rows in (("train", pairs(300)), ("valid", pairs(20, 4000))):
+            rows = list(rows)
+            for side, language in enumerate(("de", "en")):
+                text = "".join(row[side] + "\n" for row in rows)
+                (folder / f"{name}.{language}").write_text(text)
+
+    def start(self, model, *arguments):
+        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1",
+                           OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        command = [self.mpirun, "--oversubscribe", "--bind-to", "none", "-n", RANKS, self.program,
+                   "--timeout", TIMEOUT_S, "train", self.folder / model,
+                   "--source", self.folder / "train.de", "--target", self.folder / "train.en",
+                   "--valid-source", self.folder / "valid.de",
+                   "--valid-target", self.folder / "valid.en", "--tokens", 600, "--warmup", 50,
+                   "--rate", 0.003, "--max-epochs", EPOCHS, *arguments]
+        return subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE,
+                                stderr=subprocess.STDOUT, text=True, env=environment)
+
+    def processes(self, model):
+        """The process of each rank of a run, by the rank's number."""
+        found = {}
+        listed = subprocess.run(["pgrep", "-f", f"^{self.program} .*{self.folder / model} "],
+                                capture_output=True, text=True, check=False).stdout.split()
+        for pid in listed:
+            try:
+                variables = pathlib.Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
+            except OSError:
+                continue  # it has just ended
+            for variable in variables:
+                if variable.startswith(b"OMPI_COMM_WORLD_RANK="):
+                    found[int(variable.split(b"=")[1])] = int(pid)
+        return found
+
+    def finish(self, run, seconds):
+        said = run.communicate(timeout=seconds)[0]
+        return run.returncode, said
+
+    def files(self, model):
+        return {path.name: path.read_bytes() for path in (self.folder / model).iterdir()}
+
+
+def check(holds, what):
+    if not holds:
+        raise SystemExit(f"does not hold: {what}")
+
+
+def main(mpirun, program):
+    with tempfile.TemporaryDirectory() as name:
+        runs = Runs(mpirun, program, pathlib.Path(name))
+        begin = time.monotonic()
+        code, said = runs.finish(runs.start("whole"), 120)
+        whole_s = time.monotonic() - begin
+        check(code == 0, f"an undisturbed run ends well: {said}")
+        whole = runs.files("whole")
+        disturbed = 0
+        for seed in range(20):
+            choice = random.Random(seed)
+            model, rank = f"run-{seed}", choice.randrange(RANKS)
+            fault = choice.choice((signal.SIGKILL, signal.SIGSTOP))
+            run = runs.start(model)
+            time.sleep(choice.uniform(0.2, 0.8) * whole_s)
+            victim = runs.processes(model).get(rank)
+            if victim is not None:
+                os.kill(victim, fault)
+            begin = time.monotonic()
+            code, said = runs.finish(run, 60)
+            what = f"seed {seed}, {fault.name} to rank {rank}: {code}, {said}"
+            check(time.monotonic() - begin < TIMEOUT_S + 5 + 3, f"it ends in time, {what}")
+            check(not runs.processes(model), f"nobody stays behind, {what}")
+            if code != 0:
+                disturbed += 1
+                named = f"rank {rank} has not entered" if fault == signal.SIGSTOP else "signal 9"
+                check(named in said, f"the rank is named, {what}")
+                resume = ["--resume"] if (runs.folder / model / "state.safetensors").exists() else []
+                code, said = runs.finish(runs.start(model, *resume), 120)
+                check(code == 0, f"it goes on, {what}; then {said}")
+            check(runs.files(model) == whole, f"it ends with the same bytes, {what}")
+        check(disturbed >= 10, f"most runs were disturbed, not {disturbed}")
+        print(f"20 runs, {disturbed} of them disturbed, ended with the same bytes")
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
