@@ -16,7 +16,7 @@ import time
 from check import pairs
 
 RANKS = 3
-TIMEOUT_S = 2
+TIMEOUT_S = 4
 EPOCHS = 6
 
 

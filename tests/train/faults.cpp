@@ -32,7 +32,7 @@ using comm::ThreadCommunicator;
 namespace {
 
 constexpr int ranks = 3;
-constexpr comm::Timeout patience{2.0};
+constexpr comm::Timeout patience{4.0};
 
 struct Fault {
   enum class Kind { none, throws, stops, full_disk, not_finite };
