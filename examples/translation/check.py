@@ -120,6 +120,8 @@ class Translation(unittest.TestCase):
         while not (self.folder / "parts/epoch-2.safetensors").exists():
             self.assertIsNone(process.poll())
             time.sleep(0.01)
+        second = self.run_program(*command[1:])
+        self.refused(second, f"another run writes to {self.folder / 'parts'}: process {process.pid}")
         process.send_signal(signal.SIGTERM)
         stderr = process.communicate(timeout=60)[1]
         self.assertEqual(process.returncode, 128 + signal.SIGTERM, stderr)

@@ -185,7 +185,8 @@ int train_command(const Options& options, Strategy& devices) {
   const auto print = [&](const std::string& line) {
     if (reports) detail::print(line);
   };
-  const weft::train::RunFolder folder(o.folder);
+  weft::train::RunFolder folder(o.folder);
+  if (reports) folder.claim();
   const auto train_pairs = read_pairs(o.train, "training corpus");
   const auto valid_pairs = read_pairs(o.valid, "validation corpus");
   const auto words = o.resume ? load_vocabularies(folder)

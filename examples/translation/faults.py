@@ -18,6 +18,7 @@ from check import pairs
 RANKS = 3
 TIMEOUT_S = 4
 EPOCHS = 6
+STARTED = "strategy zero2"
 
 
 class Runs:
@@ -40,6 +41,15 @@ class Runs:
                    "--rate", 0.003, "--max-epochs", EPOCHS, *arguments]
         return subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, text=True, env=environment)
+
+    def wait_for_training(self, run):
+        """What a run said until it trains."""
+        said = ""
+        for line in run.stdout:
+            said += line
+            if STARTED in line:
+                return said
+        raise SystemExit(f"does not hold: a run begins to train: {said}")
 
     def processes(self, model):
         """The process of each rank of a run, by the rank's number."""
@@ -72,9 +82,11 @@ def check(holds, what):
 def main(mpirun, program):
     with tempfile.TemporaryDirectory() as name:
         runs = Runs(mpirun, program, pathlib.Path(name))
+        run = runs.start("whole")
+        runs.wait_for_training(run)
         begin = time.monotonic()
-        code, said = runs.finish(runs.start("whole"), 120)
-        whole_s = time.monotonic() - begin
+        code, said = runs.finish(run, 120)
+        training_s = time.monotonic() - begin
         check(code == 0, f"an undisturbed run ends well: {said}")
         whole = runs.files("whole")
         disturbed = 0
@@ -83,12 +95,14 @@ def main(mpirun, program):
             model, rank = f"run-{seed}", choice.randrange(RANKS)
             fault = choice.choice((signal.SIGKILL, signal.SIGSTOP))
             run = runs.start(model)
-            time.sleep(choice.uniform(0.2, 0.8) * whole_s)
+            begun = runs.wait_for_training(run)
+            time.sleep(choice.uniform(0.0, 0.8) * training_s)
             victim = runs.processes(model).get(rank)
             if victim is not None:
                 os.kill(victim, fault)
             begin = time.monotonic()
             code, said = runs.finish(run, 60)
+            said = begun + said
             what = f"seed {seed}, {fault.name} to rank {rank}: {code}, {said}"
             check(time.monotonic() - begin < TIMEOUT_S + 5 + 3, f"it ends in time, {what}")
             check(not runs.processes(model), f"nobody stays behind, {what}")

@@ -102,3 +102,26 @@ TEST_CASE("epochs before the latest are removed, and nothing else") {
   CHECK(names_in(folder.path()) ==
         Names{"best.safetensors", "epoch-5.safetensors", "epoch-6.safetensors"});
 }
+
+TEST_CASE("a run that claims its folder keeps others out until its last copy goes") {
+  const TemporaryFolder temporary;
+  const auto path = temporary.path("run");
+  const auto claim = [&] {
+    return message_of<SystemError>([&] {
+      RunFolder other(path);
+      other.claim();
+      return 0;
+    });
+  };
+  {
+    RunFolder first(path);
+    temporary.write("run/state.safetensors.tmp-17-3", "half");
+    first.claim();
+    CHECK(names_in(path) == Names{"lock"});
+    const RunFolder copy(first);
+    first = RunFolder(temporary.path("another"));
+    CHECK_THAT(claim(), Catch::StartsWith("another run writes to " + path + ": process "));
+  }
+  CHECK(claim() == "(no error)");
+  CHECK(names_in(path).empty());
+}

@@ -99,12 +99,13 @@ void train_on(Strategy& strategy, std::uint32_t first, std::uint32_t last) {
 
 using Files = std::map<std::string, std::string>;
 
-//! The bytes of every file of a folder.
+//! The bytes of every file that a run saved.
 [[nodiscard]] inline Files files_in(const std::string& folder) {
   Files files;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     files[entry.path().filename().string()] = bytes_of(entry.path().string());
   }
+  files.erase("lock");  // of a trainer that still lives
   return files;
 }
 

@@ -24,6 +24,8 @@
 
 #include <weft/comm/collectives.hpp>
 #include <weft/comm/communicator.hpp>
+#include <weft/comm/deadline.hpp>
+#include <weft/comm/late.hpp>
 #include <weft/comm/launch.hpp>
 #include <weft/core/error.hpp>
 #include <weft/core/fingerprint.hpp>
@@ -210,13 +212,12 @@ class MpiCommunicator {
         if (control.failed()) control.raise();
         sched_yield();
         if (detail::Clock::now() < deadline) continue;
-        const int peer = first_missing_peer();
+        const int peer = missing_peer();
         const int outer = group_->outer[static_cast<std::size_t>(peer)];
         // The one that is late does not answer; one that waits itself knows better who is.
         if (questions > 0 && !control.said_to_wait(outer)) {
-          control.fail(outer, text("rank ", outer, " has not entered ", to_text(purpose_),
-                                   " within ", control.timeout().count(), " s; last seen in ",
-                                   to_text(group_->last_seen[static_cast<std::size_t>(peer)])));
+          control.fail(outer, late_text(outer, purpose_, control.timeout(),
+                                        group_->last_seen[static_cast<std::size_t>(peer)]));
         } else if (questions == most_questions) {
           control.fail(outer, text("the ranks wait for each other: rank ", control.rank(), " in ",
                                    to_text(purpose_), " for rank ", outer));
@@ -255,18 +256,17 @@ class MpiCommunicator {
       group_->last_seen[static_cast<std::size_t>(message.peer)] = purpose_;
     }
 
-    //! Receives come first: a rank that is late is missed by those who receive from it.
-    [[nodiscard]] int first_missing_peer() {
-      int sending_to = messages_[0].peer;
-      for (std::size_t i = 0; i < messages_.size(); ++i) {
-        int ended = 0;
-        if (requests_[i] == MPI_REQUEST_NULL) continue;
-        MPI_Request_get_status(requests_[i], &ended, MPI_STATUS_IGNORE);
-        if (ended != 0) continue;
-        if (messages_[i].direction == Message::Direction::receive) return messages_[i].peer;
-        sending_to = messages_[i].peer;
-      }
-      return sending_to;
+    [[nodiscard]] int missing_peer() {
+      return first_missing_peer(
+          messages_.size(), [&](std::size_t i) { return messages_[i]; },
+          [&](std::size_t i) {
+            int ended = 1;
+            if (requests_[i] != MPI_REQUEST_NULL) {
+              MPI_Request_get_status(requests_[i], &ended, MPI_STATUS_IGNORE);
+            }
+            return ended != 0;
+          },
+          messages_[0].peer);
     }
 
     void give_up() noexcept {
@@ -334,6 +334,7 @@ class MpiCommunicator {
       outer.push_back(group_->outer[static_cast<std::size_t>(member)]);
     }
     MPI_Comm part{};
+    const Deadline deadline("MPI_Comm_split", timeout());
     detail::check_mpi(MPI_Comm_split(group_->comm, color, key, &part), "MPI_Comm_split");
     MpiCommunicator result(*this);
     result.set_group(std::make_shared<detail::MpiGroup>(group_->control, part, std::move(outer)));
@@ -355,25 +356,31 @@ static_assert(Communicator<MpiCommunicator>);
 //! Calls `program(communicator)` in this process, which is one rank of `mpirun`'s, and returns 0.
 //!
 //! **Errors.** None is thrown: what the program throws is printed with the rank's number, the other
-//! ranks are told and given a moment to say what they know, and MPI ends all processes with 86.
+//! ranks are told and given a moment to say what they know, and MPI ends all processes with
+//! `aborted_status`. So does a rank that waits longer than the timeout for the others to start or
+//! to end.
 template <class Program>
 int launch_mpi(Timeout timeout, const Program& program) {
-  int provided = 0;
-  detail::check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided),
-                    "MPI_Init_thread");
-  detail::RankOutcome outcome;
+  std::optional<MpiCommunicator> communicator;
   {
-    MpiCommunicator communicator(timeout);
-    detail::run_rank(communicator, program, outcome);
-    if (outcome.failure != nullptr) {
-      std::fprintf(stderr, "rank %d: %s\n", communicator.rank(),
-                   detail::message_of(outcome.failure).c_str());
-      std::fflush(stderr);
-      // Others are told by messages, which only they can fetch.
-      std::this_thread::sleep_for(std::chrono::seconds(2));
-      MPI_Abort(MPI_COMM_WORLD, 86);
-    }
+    const Deadline deadline("MPI_Init", timeout);
+    int provided = 0;
+    detail::check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided),
+                      "MPI_Init_thread");
+    communicator.emplace(timeout);
   }
+  detail::RankOutcome outcome;
+  detail::run_rank(*communicator, program, outcome);
+  if (outcome.failure != nullptr) {
+    std::fprintf(stderr, "rank %d: %s\n", communicator->rank(),
+                 detail::message_of(outcome.failure).c_str());
+    std::fflush(stderr);
+    // Others are told by messages, which only they can fetch.
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    MPI_Abort(MPI_COMM_WORLD, aborted_status);
+  }
+  const Deadline deadline("MPI_Finalize", timeout);
+  communicator.reset();
   MPI_Finalize();
   return 0;
 }

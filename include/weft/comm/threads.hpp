@@ -20,6 +20,7 @@
 
 #include <weft/comm/collectives.hpp>
 #include <weft/comm/communicator.hpp>
+#include <weft/comm/late.hpp>
 #include <weft/core/error.hpp>
 
 namespace weft::comm {
@@ -68,21 +69,12 @@ struct ThreadBatch {
   std::vector<PostedMessage> posted;
   std::size_t missing = 0;
 
-  //! The rank of the first message that has not arrived, as the outermost world counts; receives
-  //! come first, since a rank that is late is missed by those who receive from it.
-  [[nodiscard]] int first_missing_outer_peer() const {
-    return (*outer)[static_cast<std::size_t>(first_missing_peer())];
-  }
-
- private:
-  [[nodiscard]] int first_missing_peer() const {
-    int sending_to = rank;
-    for (const auto& item : posted) {
-      if (item.done) continue;
-      if (item.message.direction == Message::Direction::receive) return item.message.peer;
-      sending_to = item.message.peer;
-    }
-    return sending_to;
+  //! The rank that this one waits for, as the outermost world counts.
+  [[nodiscard]] int missing_outer_peer() const {
+    const int peer = first_missing_peer(
+        posted.size(), [&](std::size_t i) { return posted[i].message; },
+        [&](std::size_t i) { return posted[i].done; }, rank);
+    return (*outer)[static_cast<std::size_t>(peer)];
   }
 };
 
@@ -254,14 +246,14 @@ class ThreadWorld {
       RankState& other = outer_state(late);
       const std::scoped_lock lock(other.mutex);
       if (other.waiting == nullptr) return late;
-      late = other.waiting->first_missing_outer_peer();
+      late = other.waiting->missing_outer_peer();
     }
     return first;
   }
 
   int peer_missed_by(const ThreadBatch& batch) {
     const std::scoped_lock lock(state(batch.rank).mutex);
-    return batch.first_missing_outer_peer();
+    return batch.missing_outer_peer();
   }
 
   std::string describe_late(const ThreadBatch& batch, int late) {
@@ -271,8 +263,7 @@ class ThreadWorld {
       return text("the ranks wait for each other: rank ", outer(batch.rank), " in ",
                   to_text(batch.purpose), ", rank ", late, " in ", to_text(other.entered));
     }
-    return text("rank ", late, " has not entered ", to_text(batch.purpose), " within ",
-                timeout_.count(), " s; last seen in ", to_text(other.entered));
+    return late_text(late, batch.purpose, timeout_, other.entered);
   }
 
   std::vector<int> outer_;

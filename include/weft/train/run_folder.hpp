@@ -4,6 +4,7 @@
 #pragma once
 
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -12,6 +13,8 @@
 
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
+#include <weft/io/atomic_file.hpp>
+#include <weft/io/folder_lock.hpp>
 
 namespace weft::train {
 
@@ -22,6 +25,7 @@ namespace weft::train {
 //!     epoch-12.safetensors the model after epoch 12; only the last few are kept
 //!     average.safetensors  the mean of those
 //!     source.vocabulary, target.vocabulary
+//!     lock                 names the process that writes to the folder, while there is one
 class RunFolder {
  public:
   //! **Errors.** SystemError if the folder is not there and cannot be made.
@@ -41,6 +45,16 @@ class RunFolder {
       throw SystemError(text("there is no folder ", path));
     }
     return RunFolder(path);
+  }
+
+  //! Keeps other runs from writing to the folder for as long as this object or a copy of it lives,
+  //! and removes what a run that was killed did not finish to write. Claiming again does nothing.
+  //!
+  //! **Errors.** As `io::FolderLock`: another run holds the folder.
+  void claim() {
+    if (lock_ != nullptr) return;
+    lock_ = std::make_shared<io::FolderLock>(path_);
+    io::remove_unfinished_files(path_);
   }
 
   [[nodiscard]] const std::string& path() const { return path_; }
@@ -74,6 +88,7 @@ class RunFolder {
 
  private:
   std::string path_;
+  std::shared_ptr<io::FolderLock> lock_;
 };
 
 }  // namespace weft::train

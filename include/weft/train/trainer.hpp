@@ -32,10 +32,10 @@ namespace weft::train {
 
 //! When to stop, and what to keep.
 struct TrainerSettings {
-  index_t max_updates = 0;      //!< 0 for any number
-  index_t max_epochs = 0;       //!< 0 for any number
-  int patience = 0;             //!< epochs without improvement; 0 for any number
-  index_t averaged_epochs = 1;  //!< how many of the last epochs' models are kept, to be averaged
+  index_t max_updates = 0;        //!< 0 for any number
+  index_t max_epochs = 0;         //!< 0 for any number
+  int patience = 0;               //!< epochs without improvement; 0 for any number
+  index_t averaged_epochs = 1;    //!< how many of the last epochs' models are kept, to be averaged
   io::Metadata model_metadata{};  //!< written into every saved model
 };
 
@@ -43,7 +43,7 @@ struct TrainerSettings {
 struct UpdateReport {
   index_t update;
   index_t epoch;
-  index_t batch;             //!< of the epoch, from 1
+  index_t batch;  //!< of the epoch, from 1
   index_t batches_in_epoch;
   double rate;
   parallel::StepReport step;
@@ -86,7 +86,10 @@ struct TrainerHooks {
 template <class Strategy, class Schedule>
 class Trainer {
  public:
-  //! The corpora must outlive the trainer. `folder` holds what is saved.
+  //! The corpora must outlive the trainer. `folder` holds what is saved; the first rank claims it.
+  //!
+  //! **Errors.** DataError if nothing is to be validated; SystemError if another run holds the
+  //! folder.
   Trainer(Strategy& strategy, const data::ParallelCorpus& train_corpus,
           const data::ParallelCorpus& valid_corpus, const data::BatchRule& rule,
           const Schedule& schedule, RunFolder folder, TrainerSettings settings,
@@ -101,6 +104,7 @@ class Trainer {
         hooks_(std::move(hooks)),
         stopping_(stopping_options(), {}) {
     if (valid_corpus.size() == 0) throw DataError("trainer: the validation set has no sentences");
+    if (strategy.is_root()) folder_.claim();
   }
 
   //! Goes on from the state in the run's folder.
@@ -225,8 +229,7 @@ class Trainer {
     metadata["epoch_loss"] = text(epoch_loss_.loss.value());
     metadata["epoch_tokens"] = std::to_string(epoch_loss_.tokens.value());
     const auto& state = stopping_.state();
-    metadata["epochs_without_improvement"] =
-        std::to_string(state.evaluations_without_improvement);
+    metadata["epochs_without_improvement"] = std::to_string(state.evaluations_without_improvement);
     if (state.best) metadata["best"] = text(*state.best);
     save_state(*strategy_, folder_.state(), metadata);
   }

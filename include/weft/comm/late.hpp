@@ -1,0 +1,36 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Which rank is late, and what is said of it.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include <weft/comm/communicator.hpp>
+#include <weft/comm/purpose.hpp>
+#include <weft/core/text.hpp>
+
+namespace weft::comm {
+
+//! The peer of the first of n messages that has not `ended(i)`; `none` if all have. Receives come
+//! first: a rank that is late is missed by those who receive from it.
+template <class MessageAt, class Ended>
+[[nodiscard]] int first_missing_peer(std::size_t n, const MessageAt& message, const Ended& ended,
+                                     int none) {
+  int sending_to = none;
+  for (std::size_t i = 0; i < n; ++i) {
+    if (ended(i)) continue;
+    if (message(i).direction == Message::Direction::receive) return message(i).peer;
+    sending_to = message(i).peer;
+  }
+  return sending_to;
+}
+
+//! "rank 2 has not entered all_reduce of bucket 4 within 600 s; last seen in barrier".
+[[nodiscard]] inline std::string late_text(int rank, const Purpose& purpose, Timeout timeout,
+                                           const Purpose& last_seen) {
+  return text("rank ", rank, " has not entered ", to_text(purpose), " within ", timeout.count(),
+              " s; last seen in ", to_text(last_seen));
+}
+
+}  // namespace weft::comm

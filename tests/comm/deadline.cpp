@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/comm/deadline.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <array>
+#include <chrono>
+#include <string>
+#include <thread>
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace weft;
+
+TEST_CASE("what ends in time is left alone, and not waited for") {
+  const auto begin = std::chrono::steady_clock::now();
+  { const comm::Deadline deadline("a call", comm::Timeout(60.0)); }
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(30));
+}
+
+TEST_CASE("a process whose call does not return says so and exits with the status of an abort") {
+  std::array<int, 2> output{};
+  REQUIRE(::pipe(output.data()) == 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::dup2(output[1], STDERR_FILENO);
+    const comm::Deadline deadline("MPI_Init", comm::Timeout(0.05));
+    for (;;) ::pause();
+  }
+  ::close(output[1]);
+  std::string said;
+  char byte = 0;
+  while (::read(output[0], &byte, 1) == 1) said += byte;
+  ::close(output[0]);
+  int status = 0;
+  ::waitpid(child, &status, 0);
+  CHECK(said == "MPI_Init has not returned within 0.05 s: another rank does not run\n");
+  REQUIRE(WIFEXITED(status));
+  CHECK(WEXITSTATUS(status) == comm::aborted_status);
+}
