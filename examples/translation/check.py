@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The weft authors
 # SPDX-License-Identifier: Apache-2.0
 """Uses the translation programs as a person would, and as a person would not:
-check.py MPIRUN SINGLE DATA_PARALLEL DISTRIBUTED ZERO1 ZERO2, or - where there is no MPIRUN"""
+check.py MPIRUN SINGLE DATA_PARALLEL DISTRIBUTED ZERO1 ZERO2 ZERO3, or - where there is no MPIRUN"""
 import gzip
 import json
 import os
@@ -13,7 +13,7 @@ import tempfile
 import time
 import unittest
 
-MPIRUN = SINGLE = DATA_PARALLEL = DISTRIBUTED = ZERO1 = ZERO2 = ""
+MPIRUN = SINGLE = DATA_PARALLEL = DISTRIBUTED = ZERO1 = ZERO2 = ZERO3 = ""
 DIGITS = "null eins zwei drei vier fuenf sechs sieben acht neun".split()
 WORDS = "zero one two three four five six seven eight nine".split()
 
@@ -143,7 +143,8 @@ class Translation(unittest.TestCase):
                                           ("ranks", DISTRIBUTED, "--ranks", 2),
                                           ("idle", DISTRIBUTED, "--ranks", 3),
                                           ("zero1", ZERO1, "--ranks", 2),
-                                          ("zero2", ZERO2, "--ranks", 2)):
+                                          ("zero2", ZERO2, "--ranks", 2),
+                                          ("zero3", ZERO3, "--ranks", 3)):
             run = self.train(*recipe, *arguments, model=name, program=program)
             self.assertEqual(run.returncode, 0, run.stderr)
             self.assert_same_files("one", name, "epoch-2.safetensors", "state.safetensors")
@@ -152,17 +153,20 @@ class Translation(unittest.TestCase):
     def test_processes_give_the_same_model_as_threads(self):
         recipe = ["--max-epochs", 2, "--lanes", 2, "--micro-batches", 4, "--score"]
         summaries = []
-        for model, processes, ranks in (("threads", 0, ["--ranks", 2]), ("processes", 2, [])):
+        runs = (("threads", 0, ZERO2, ["--ranks", 2]), ("processes", 2, ZERO2, []),
+                ("shards", 2, ZERO3, []))
+        for model, processes, program, ranks in runs:
             summaries.append(self.folder / f"{model}.json")
             run = self.train(*recipe, *ranks, "--summary", summaries[-1], model=model,
-                             program=ZERO2, processes=processes)
+                             program=program, processes=processes)
             self.assertEqual(run.returncode, 0, run.stderr)
             self.assertEqual(run.stderr.count("BLEU of the validation corpus"), 1, run.stderr)
-        self.assert_same_files("threads", "processes", "epoch-2.safetensors", "state.safetensors",
-                               "average.safetensors")
-        threads, processes = (json.loads(summary.read_text()) for summary in summaries)
-        for name in ("devices", "updates", "train_loss", "valid_loss", "bleu"):
-            self.assertEqual(threads[name], processes[name], name)
+        threads, *others = (json.loads(summary.read_text()) for summary in summaries)
+        for (model, *_), other in zip(runs[1:], others, strict=True):
+            self.assert_same_files("threads", model, "epoch-2.safetensors", "state.safetensors",
+                                   "average.safetensors")
+            for name in ("devices", "updates", "train_loss", "valid_loss", "bleu"):
+                self.assertEqual(threads[name], other[name], name)
         run = self.run_program("translate", self.folder / "processes", program=ZERO2, processes=2,
                                stdin="eins zwei drei\n")
         self.assertEqual((run.returncode, run.stdout.count("\n")), (0, 1), run.stderr)
@@ -174,16 +178,16 @@ class Translation(unittest.TestCase):
 
     def test_a_run_goes_on_under_another_strategy_with_the_same_bits(self):
         recipe = ["--lanes", 2, "--micro-batches", 4]
-        self.assertEqual(self.train(*recipe, "--max-epochs", 4, model="one", program=SINGLE)
+        self.assertEqual(self.train(*recipe, "--max-epochs", 5, model="one", program=SINGLE)
                          .returncode, 0)
-        steps = ((ZERO2, "--ranks", 3), (ZERO1, "--ranks", 2), (DISTRIBUTED, "--ranks", 2),
-                 (DATA_PARALLEL, "--devices", 2))
+        steps = ((ZERO2, "--ranks", 3), (ZERO1, "--ranks", 2), (ZERO3, "--ranks", 2),
+                 (DISTRIBUTED, "--ranks", 2), (DATA_PARALLEL, "--devices", 2))
         for epochs, (program, *arguments) in enumerate(steps, start=1):
             resume = ["--resume"] if epochs > 1 else []
             run = self.train(*recipe, *arguments, *resume, "--max-epochs", epochs, model="parts",
                              program=program)
             self.assertEqual(run.returncode, 0, run.stderr)
-        self.assert_same_files("one", "parts", "epoch-4.safetensors", "state.safetensors")
+        self.assert_same_files("one", "parts", "epoch-5.safetensors", "state.safetensors")
 
     def test_corpora_that_cannot_be_used_are_refused(self):
         def refused(*parts, train="train"):
@@ -234,5 +238,5 @@ class Translation(unittest.TestCase):
 
 if __name__ == "__main__":
     MPIRUN = sys.argv[1]
-    SINGLE, DATA_PARALLEL, DISTRIBUTED, ZERO1, ZERO2 = map(os.path.abspath, sys.argv[2:])
+    SINGLE, DATA_PARALLEL, DISTRIBUTED, ZERO1, ZERO2, ZERO3 = map(os.path.abspath, sys.argv[2:])
     unittest.main(argv=sys.argv[:1])

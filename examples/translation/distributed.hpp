@@ -23,7 +23,8 @@ template <weft::parallel::Shard shard>
 struct Distributed {
   static constexpr const char* name = shard == weft::Zero<0>   ? "distributed"
                                       : shard == weft::Zero<1> ? "zero1"
-                                                               : "zero2";
+                                      : shard == weft::Zero<2> ? "zero2"
+                                                               : "zero3";
   static constexpr const char* unit = "ranks";
   using Communicator = weft::comm::AnyCommunicator;
   using Type =

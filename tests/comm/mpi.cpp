@@ -65,6 +65,7 @@ std::uint64_t train(C& communicator) {
     strategy.step(train::DeviceBatch(testing::random_translations(13, update)), 0.002);
   }
   Fingerprint bits;
+  const auto whole = strategy.whole_values();
   for (const float value : to_host(strategy.state().values())) {
     bits.add(std::bit_cast<std::uint32_t>(value));
   }
@@ -75,13 +76,14 @@ void strategies(MpiCommunicator& communicator) {
   const auto replicas = train<Zero<0>>(communicator);
   const auto zero1 = train<Zero<1>>(communicator);
   const auto zero2 = train<Zero<2>>(communicator);
+  const auto zero3 = train<Zero<3>>(communicator);
   std::uint64_t threads = 0;
   if (communicator.rank() == 0) {
     comm::launch_threads(1, comm::default_timeout,
                          [&](comm::ThreadCommunicator& alone) { threads = train<Zero<0>>(alone); });
   }
   comm::broadcast(communicator, std::span(&threads, 1), 0);
-  expect(replicas == threads && zero1 == threads && zero2 == threads,
+  expect(replicas == threads && zero1 == threads && zero2 == threads && zero3 == threads,
          "every rank has the bits of one");
   std::printf("rank %d: one answer\n", communicator.rank());
 }
@@ -108,7 +110,7 @@ double bytes_a_parameter(MpiCommunicator& communicator) {
   DistributedDataParallel<Model, Loss, shard, optim::Adam, Cpu, MpiCommunicator> strategy(
       device, communicator,
       parallel::Objective<Model, Loss>(Model({words, words, 24}), nn::LabelSmoothing(), 1),
-      optim::Adam(), {.seed = 1, .lanes = ranks, .micro_batches = ranks}, {4 << 20, 1 << 20});
+      optim::Adam(), {.seed = 1, .lanes = ranks, .micro_batches = ranks}, {2 << 20, 1 << 20});
   for (std::uint32_t update = 0; update < 3; ++update) {
     strategy.step(train::DeviceBatch(testing::random_translations(4, update)), 1e-4);
   }
@@ -118,11 +120,12 @@ double bytes_a_parameter(MpiCommunicator& communicator) {
 
 void memory(MpiCommunicator& communicator) {
   const double share = 1.0 / communicator.size();
-  const double held[] = {bytes_a_parameter<Zero<0>>(communicator),
-                         bytes_a_parameter<Zero<1>>(communicator),
-                         bytes_a_parameter<Zero<2>>(communicator)};
-  std::printf("rank %d: bytes %.2f %.2f %.2f of %.2f %.2f %.2f\n", communicator.rank(), held[0],
-              held[1], held[2], 16.0, 8.0 + 8.0 * share, 4.0 + 12.0 * share);
+  const double held[] = {
+      bytes_a_parameter<Zero<0>>(communicator), bytes_a_parameter<Zero<1>>(communicator),
+      bytes_a_parameter<Zero<2>>(communicator), bytes_a_parameter<Zero<3>>(communicator)};
+  std::printf("rank %d: bytes %.2f %.2f %.2f %.2f of %.2f %.2f %.2f %.2f\n", communicator.rank(),
+              held[0], held[1], held[2], held[3], 16.0, 8.0 + 8.0 * share, 4.0 + 12.0 * share,
+              16.0 * share);
 }
 
 //! Goes through rounds of all_reduce; in round 5 rank 1 does something else.

@@ -46,6 +46,19 @@ TEST_CASE("buckets are cut at blocks, the first of them small, and name what the
   CHECK(plan_buckets(parameters, slots, tied, two_blocks) == expected);
 }
 
+TEST_CASE("no bucket crosses a cut") {
+  constexpr std::array<index_t, 3> cuts{0, 4, 4};
+  const auto ranges = [&](BucketSizes sizes) {
+    std::vector<Range> blocks;
+    for (const auto& bucket : plan_buckets(parameters, slots, tied, sizes, cuts)) {
+      blocks.push_back(bucket.blocks);
+    }
+    return blocks;
+  };
+  CHECK(ranges({}) == std::vector<Range>{{4, 6}, {0, 4}});
+  CHECK(ranges(two_blocks) == std::vector<Range>{{5, 6}, {4, 5}, {2, 4}, {0, 2}});
+}
+
 TEST_CASE("a bucket has at least one block, however small it is asked to be") {
   CHECK(plan_buckets(parameters, slots, tied, {1, 1}).size() == 6);
 }

@@ -66,6 +66,7 @@ TEST_CASE("any number of ranks gives the bits of one device that accumulates") {
     for (const auto& outcome : on_ranks<Zero<0>>(ranks, recipe)) CHECK(outcome == expected);
     for (const auto& outcome : on_ranks<Zero<1>>(ranks, recipe)) CHECK(outcome == expected);
     for (const auto& outcome : on_ranks<Zero<2>>(ranks, recipe)) CHECK(outcome == expected);
+    for (const auto& outcome : on_ranks<Zero<3>>(ranks, recipe)) CHECK(outcome == expected);
   }
 }
 
@@ -94,6 +95,96 @@ TEMPLATE_TEST_CASE_SIG("what a rank sends is what the formula says", "", ((int s
   const index_t expected = (ranks - 1) * (gradients * 4 + trained * 4 + blocks * 8) +
                            ranks * (ranks - 1) * 8 * 2 * index_t{8};
   CHECK(all == expected);
+}
+
+TEST_CASE("with shared parameters a rank sends each layer twice, and the rest once") {
+  constexpr int ranks = 4;
+  const auto recipe =
+      parallel::Recipe{.seed = 5, .lanes = ranks, .micro_batches = ranks, .clip_norm = 1.0};
+  const auto layout = small_objective().layout();
+  std::vector<comm::Traffic> traffic(ranks);
+  comm::launch_threads(ranks, patience, [&](ThreadCommunicator& communicator) {
+    Cpu device;
+    auto& sent = traffic[static_cast<std::size_t>(communicator.rank())];
+    auto counted = comm::counting(communicator, sent);
+    DistributedDataParallel<SmallModel, SmallLoss, Zero<3>, optim::Adam, Cpu,
+                            comm::Observed<ThreadCommunicator>>
+        strategy(device, counted, small_objective(), optim::Adam(), recipe, small_buckets);
+    sent = {};
+    strategy.step(train::DeviceBatch(random_translations(13, 1)), 0.002);
+  });
+  index_t all = 0;
+  for (const auto& sent : traffic) all += sent.bytes;
+  // Which blocks are there is worked out once more, block by block: the rest first, then the layers
+  // forth and back, of which each goes when the next is there. Blocks have one owner.
+  const auto blocks_of = [](Range unit) {
+    return Range{unit.begin / ops::block_size, ops::block_count(unit.end)};
+  };
+  std::vector<int> uses(static_cast<std::size_t>(ops::block_count(layout.trained)));
+  index_t gathered = 0;
+  const auto use = [&](Range unit, int change) {
+    for (index_t b = blocks_of(unit).begin; b < blocks_of(unit).end; ++b) {
+      int& count = uses[static_cast<std::size_t>(b)];
+      if (change > 0 && count == 0) {
+        gathered += std::min(ops::block_size, layout.trained - b * ops::block_size);
+      }
+      count += change;
+    }
+  };
+  index_t end = 0;
+  for (const Range unit : layout.units) {
+    if (unit.begin > end) use({end, unit.begin}, 1);
+    end = unit.end;
+  }
+  if (layout.trained > end) use({end, layout.trained}, 1);
+  const auto n = static_cast<index_t>(layout.units.size());
+  const auto unit_at = [&](index_t place) {
+    return layout.units[static_cast<std::size_t>(place < n ? place : 2 * n - 1 - place)];
+  };
+  use(unit_at(0), 1);
+  for (index_t place = 0; place < 2 * n; ++place) {
+    if (place + 1 < 2 * n) use(unit_at(place + 1), 1);
+    use(unit_at(place), -1);
+  }
+  const index_t blocks = ops::block_count(layout.trained);
+  const index_t expected = (ranks - 1) * (layout.gradients * 4 + gathered * 4 + blocks * 8) +
+                           ranks * (ranks - 1) * ranks * 2 * index_t{8};
+  CHECK(all == expected);
+  CHECK(gathered <= 2 * layout.trained + 2 * n * ops::block_size);
+}
+
+TEST_CASE("ranks with less to do take part in what the others need") {
+  // Three micro-batches on two lanes, and lanes and sentences for one rank only.
+  for (const index_t sentences : {1, 2, 13}) {
+    const parallel::Recipe recipe{.seed = 5, .lanes = 2, .micro_batches = 3};
+    Cpu device;
+    GradientAccumulation<SmallModel, SmallLoss> single(device, small_objective(), optim::Adam(),
+                                                       recipe);
+    std::vector<float> expected;
+    double loss = 0.0;
+    for (std::uint32_t update = 0; update < 3; ++update) {
+      (void)single.step(train::DeviceBatch(random_translations(sentences, update)), 0.002);
+    }
+    expected = to_host(single.state().values());
+    loss = single.evaluate(train::DeviceBatch(random_translations(sentences, 9))).loss.value();
+    for (const int ranks : {2, 3}) {
+      std::vector<int> same(static_cast<std::size_t>(ranks));
+      comm::launch_threads(ranks, patience, [&](ThreadCommunicator& communicator) {
+        Cpu cpu;
+        Distributed<Zero<3>> strategy(cpu, communicator, small_objective(), optim::Adam(), recipe,
+                                      small_buckets);
+        for (std::uint32_t update = 0; update < 3; ++update) {
+          strategy.step(train::DeviceBatch(random_translations(sentences, update)), 0.002);
+        }
+        const auto sum = strategy.evaluate(train::DeviceBatch(random_translations(sentences, 9)));
+        const auto whole = strategy.whole_values();
+        same[static_cast<std::size_t>(communicator.rank())] =
+            to_host(strategy.state().values()) == expected && sum.loss.value() == loss ? 1 : 0;
+      });
+      CAPTURE(sentences, ranks);
+      CHECK(same == std::vector<int>(static_cast<std::size_t>(ranks), 1));
+    }
+  }
 }
 
 TEST_CASE("a rank that fails in a step takes the others with it, and nobody hangs") {

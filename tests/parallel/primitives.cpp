@@ -48,8 +48,8 @@ TEST_CASE("each piece lies on its own device, in order") {
   for (int index = 0; index < 3; ++index) {
     const auto& piece = pieces[static_cast<std::size_t>(index)];
     CHECK(&piece.device() == &group[index]);
-    CHECK(to_host(piece) == std::vector<float>{static_cast<float>(2 * index + 1),
-                                               static_cast<float>(2 * index + 2)});
+    CHECK(to_host(piece) ==
+          std::vector<float>{static_cast<float>(2 * index + 1), static_cast<float>(2 * index + 2)});
   }
 }
 

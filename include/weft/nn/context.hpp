@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -14,6 +15,7 @@
 #include <weft/core/philox.hpp>
 #include <weft/nn/parameter.hpp>
 #include <weft/nn/parameter_layout.hpp>
+#include <weft/nn/units.hpp>
 #include <weft/ops/dropout.hpp>
 #include <weft/ops/write.hpp>
 #include <weft/tensor/tensor.hpp>
@@ -73,7 +75,8 @@ class Gradients {
     const bool written = slots_[first].written;
     for (std::size_t slot = first; slot < first + static_cast<std::size_t>(p.slots); ++slot) {
       if (slots_[slot].reported) {
-        throw Error(text("the gradient at place ", slot, " is added to twice in a pass, after it was"
+        throw Error(text("the gradient at place ", slot,
+                         " is added to twice in a pass, after it was"
                          " complete: give each use of a shared parameter its own place by a tie"));
       }
       slots_[slot].written = true;
@@ -130,18 +133,33 @@ template <class D>
 class Context {
  public:
   //! For evaluation: no gradients, nothing dropped.
-  Context(D& device, const float* values) : device_(&device), values_(values) {}
+  Context(D& device, const float* values, UnitObserver* observer = nullptr)
+      : device_(&device), values_(values), observer_(observer) {}
 
   //! For training.
-  Context(D& device, const float* values, Gradients<D>& gradients, RandomKey key)
+  Context(D& device, const float* values, Gradients<D>& gradients, RandomKey key,
+          UnitObserver* observer = nullptr)
       : device_(&device),
         values_(values),
+        observer_(observer),
         gradients_(&gradients),
         mode_(Mode::train),
         key_(key) {}
 
   [[nodiscard]] D& device() const { return *device_; }
   [[nodiscard]] bool training() const { return mode_ == Mode::train; }
+
+  //! Around the work of a stack's layer: its parameters may be there only then.
+  void enter_unit(int first, std::size_t layer) const {
+    if (observer_ != nullptr && first != no_unit) {
+      observer_->enter(first + static_cast<int>(layer));
+    }
+  }
+  void leave_unit(int first, std::size_t layer) const {
+    if (observer_ != nullptr && first != no_unit) {
+      observer_->leave(first + static_cast<int>(layer));
+    }
+  }
 
   //! The values of a parameter.
   [[nodiscard]] View<const float> value(const Parameter& p) const {
@@ -160,7 +178,8 @@ class Context {
     return ops::DropoutMask(site.probability, key_, site.operation);
   }
 
-  //! Has a parameter's gradient computed: calls `f(View<float> gradient, ops::Write)`, now or later.
+  //! Has a parameter's gradient computed: calls `f(View<float> gradient, ops::Write)`, now or
+  //! later.
   //!
   //! `f` holds what it needs by value: a schedule may run it after the backward pass went on.
   template <class F>
@@ -181,6 +200,7 @@ class Context {
  private:
   D* device_;
   const float* values_;
+  UnitObserver* observer_;
   Gradients<D>* gradients_ = nullptr;
   Mode mode_ = Mode::evaluate;
   RandomKey key_;

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <utility>
 
 #include <weft/nn/context.hpp>
 #include <weft/nn/layer_norm.hpp>
 #include <weft/nn/module.hpp>
+#include <weft/nn/parameter_layout.hpp>
 #include <weft/tensor/sequences.hpp>
 
 namespace weft::nn {
@@ -22,13 +24,14 @@ struct LayerStack {
 
   std::array<Layer, static_cast<std::size_t>(Layers)> layers;
   LayerNorm<C> norm;
+  int first_unit = no_unit;  // of the layers, among the layout's units
 
   constexpr LayerStack() = default;
   constexpr explicit LayerStack(const Layer& layer) { layers.fill(layer); }
 
   template <class Self, class Visit>
   static constexpr void members(Self& self, Visit&& visit) {
-    visit("layers", self.layers);
+    visit.units("layers", self.layers, self.first_unit);
     if constexpr (FinalNorm) visit("norm", self.norm);
   }
 
@@ -43,7 +46,9 @@ struct LayerStack {
                                                      const Others&... others) const {
     Saved<D> saved;
     for (std::size_t i = 0; i < layers.size(); ++i) {
+      ctx.enter_unit(first_unit, i);
       auto [y, saved_layer] = layers[i].forward(ctx, x, others...);
+      ctx.leave_unit(first_unit, i);
       x = std::move(y);
       if (ctx.training()) saved.layers[i] = std::move(saved_layer);
     }
@@ -61,7 +66,9 @@ struct LayerStack {
     if constexpr (FinalNorm) dy = norm.backward(ctx, std::move(saved.norm), dy);
     for (std::size_t i = layers.size(); i-- > 0;) {
       auto consumed = std::move(saved.layers[i]);  // ends with this turn, and gives its memory back
+      ctx.enter_unit(first_unit, i);
       dy = layers[i].backward(ctx, std::move(consumed), dy, others...);
+      ctx.leave_unit(first_unit, i);
     }
     return dy;
   }

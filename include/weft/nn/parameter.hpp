@@ -113,6 +113,21 @@ class Walk {
     }
   }
 
+  //! The layers of a stack, each of them a unit (see `ParameterLayout::units`); `first` is the
+  //! number of the first.
+  template <class Layers, class Number>
+  constexpr void units(const char* name, Layers& layers, Number& first) {
+    visitor_.begin_units(first);
+    visitor_.enter(name);
+    int index = 0;
+    for (auto& layer : layers) {
+      visitor_.begin_unit();
+      inside(index++, layer);
+      visitor_.end_unit();
+    }
+    visitor_.leave();
+  }
+
   //! A use of a parameter that is declared elsewhere.
   template <class Use>
   constexpr void tie(Use& use, const Parameter& source) {
@@ -137,6 +152,9 @@ struct Visitor {
   constexpr void leave() {}
   constexpr void parameter(const char*, const Parameter&) {}
   constexpr void dropout(const DropoutSite&) {}
+  constexpr void begin_units(int) {}
+  constexpr void begin_unit() {}
+  constexpr void end_unit() {}
   constexpr void tie(const Parameter&, const Parameter&) {}
 };
 

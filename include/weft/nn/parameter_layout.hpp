@@ -7,10 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include <weft/core/chunks.hpp>
 #include <weft/core/index.hpp>
 #include <weft/nn/parameter.hpp>
 
 namespace weft::nn {
+
+//! The first unit of a stack whose layers are none.
+inline constexpr int no_unit = -1;
 
 //! A use of a shared weight whose gradient is added to that of the weight itself.
 struct TiedGradient {
@@ -32,6 +36,7 @@ struct ParameterLayout {
   std::uint32_t operations = 0;  //!< numbers given to dropout
   std::vector<TiedGradient> tied;
   std::vector<std::pair<index_t, index_t>> slots;  //!< offset and size of each place for gradients
+  std::vector<Range> units;  //!< the trained parameters of each layer of a stack, in order
 };
 
 namespace detail {
@@ -57,6 +62,21 @@ struct PlaceTrained : Visitor {
     site.operation = layout.operations;
     layout.operations += site.operations;
   }
+
+  //! A stack inside a layer of another has no units of its own.
+  void begin_units(int& first) {
+    first = depth_ == 0 ? static_cast<int>(layout.units.size()) : no_unit;
+  }
+  void begin_unit() {
+    if (depth_++ == 0) begin_ = layout.trained;
+  }
+  void end_unit() {
+    if (--depth_ == 0) layout.units.push_back({begin_, layout.trained});
+  }
+
+ private:
+  int depth_ = 0;
+  index_t begin_ = 0;
 };
 
 //! Places what lies behind the trained parameters.

@@ -37,16 +37,22 @@ constexpr bool overlap(Range a, Range b) { return a.begin < b.end && b.begin < a
 
 //! Cuts the trained parameters into buckets, from the last parameter to the first: the backward
 //! pass reaches the last declared ones first. Buckets are cut at the edges of blocks, wherever
-//! parameters end: a parameter may lie in two, a bucket hold many.
+//! parameters end: a parameter may lie in two, a bucket hold many. No bucket has blocks on both
+//! sides of a `cut`, which counts blocks; cuts ascend.
 [[nodiscard]] constexpr std::vector<Bucket> plan_buckets(
     index_t parameters, std::span<const std::pair<index_t, index_t>> slots,
-    std::span<const nn::TiedGradient> tied, BucketSizes sizes = {}) {
+    std::span<const nn::TiedGradient> tied, BucketSizes sizes = {},
+    std::span<const index_t> cuts = {}) {
   constexpr index_t block_bytes = ops::block_size * index_t{sizeof(float)};
   const auto blocks_of = [&](index_t bytes) { return std::max<index_t>(1, bytes / block_bytes); };
   std::vector<Bucket> buckets;
   for (index_t end = ops::block_count(parameters); end > 0; end = buckets.back().blocks.begin) {
     const index_t most = blocks_of(buckets.empty() ? sizes.first_bytes : sizes.bytes);
-    buckets.push_back({{std::max<index_t>(0, end - most), end}});
+    index_t begin = std::max<index_t>(0, end - most);
+    for (const index_t cut : cuts) {
+      if (cut < end) begin = std::max(begin, cut);
+    }
+    buckets.push_back({{begin, end}});
   }
   for (Bucket& bucket : buckets) {
     const Range range{bucket.blocks.begin * ops::block_size,
@@ -68,6 +74,17 @@ constexpr bool overlap(Range a, Range b) { return a.begin < b.end && b.begin < a
 [[nodiscard]] inline std::vector<Bucket> plan_buckets(const nn::ParameterLayout& layout,
                                                       BucketSizes sizes = {}) {
   return plan_buckets(layout.trained, layout.slots, layout.tied, sizes);
+}
+
+//! The buckets of a model, cut where units begin and end: a unit then has a piece on every rank.
+[[nodiscard]] inline std::vector<Bucket> plan_buckets_of_units(const nn::ParameterLayout& layout,
+                                                               BucketSizes sizes = {}) {
+  std::vector<index_t> cuts;
+  for (const Range unit : layout.units) {
+    cuts.push_back(unit.begin / ops::block_size);
+    cuts.push_back(unit.end / ops::block_size);
+  }
+  return plan_buckets(layout.trained, layout.slots, layout.tied, sizes, cuts);
 }
 
 }  // namespace weft::parallel

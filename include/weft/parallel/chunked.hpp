@@ -20,9 +20,10 @@ namespace weft::parallel {
 
 //! The loss of a model's output, computed for `chunk` positions of every sequence at a time.
 //!
-//! Logits are the largest array of a translation model: 32 sentences of 256 tokens over 32,000 words
-//! are 1 GB, and as much again for their gradient. Here one chunk of them exists at a time, and
-//! its gradient takes its place. The gradient of the output is ready when the forward pass ends.
+//! Logits are the largest array of a translation model: 32 sentences of 256 tokens over 32,000
+//! words are 1 GB, and as much again for their gradient. Here one chunk of them exists at a time,
+//! and its gradient takes its place. The gradient of the output is ready when the forward pass
+//! ends.
 //!
 //! **Memory.** One chunk of logits, chunk * B * V, and one of gradients, instead of N * V of each.
 //! **Source.** MultiGPULossCompute of The Annotated Transformer (Rush 2018), where chunk = 5.
@@ -44,7 +45,7 @@ struct Chunked {
 
   //! With the generator of a model: tied to it where its type says so.
   template <class Model>
-    requires std::constructible_from<Generator, const Model&>
+  requires std::constructible_from<Generator, const Model&>
   constexpr explicit Chunked(const Model& model, const Criterion& c = {}, index_t positions = 5)
       : Chunked(Generator(model), c, positions) {}
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -26,7 +27,9 @@
 #include <weft/parallel/gradient_exchange.hpp>
 #include <weft/parallel/lanes.hpp>
 #include <weft/parallel/objective.hpp>
+#include <weft/parallel/parameter_gather.hpp>
 #include <weft/parallel/recipe.hpp>
+#include <weft/parallel/shard_plan.hpp>
 #include <weft/parallel/training_state.hpp>
 
 namespace weft::parallel {
@@ -36,11 +39,12 @@ enum class Shard {
   nothing,          //!< it holds all
   optimizer_state,  //!< the optimizer's buffers
   gradients,        //!< and the gradients
+  parameters,       //!< and the parameters, which are gathered layer by layer when they are used
 };
 
 //! The stages of ZeRO: `DistributedDataParallel<Model, Loss, Zero<2>>`.
 template <int stage>
-requires(stage >= 0 && stage <= 2) inline constexpr Shard Zero = Shard{stage};
+requires(stage >= 0 && stage <= 3) inline constexpr Shard Zero = Shard{stage};
 
 //! Runs a share of the recipe's lanes on each rank, reduces their gradients while the backward pass
 //! goes on, and updates the parameters, of which every rank has all.
@@ -49,10 +53,13 @@ requires(stage >= 0 && stage <= 2) inline constexpr Shard Zero = Shard{stage};
 //! result equals `GradientAccumulation` with the same recipe bit for bit; with fewer sentences,
 //! labels or lanes than ranks, some ranks have less to do or nothing.
 //!
-//! **Memory.** In float32 with Adam, a lane a rank and N ranks, for each parameter: 16 bytes;
-//! 8 + 8/N with `Shard::optimizer_state`; 4 + 12/N with `Shard::gradients`, if a lane has one
-//! micro-batch. With more, a lane's gradients are kept until the last of them.
-//! **Cost.** With N ranks, a lane each: a rank sends 2 (N - 1)/N of the gradient's bytes.
+//! **Memory.** In float32 with Adam, a lane a rank and N ranks, for each parameter, between
+//! updates: 16 bytes; 8 + 8/N with `Shard::optimizer_state`; 4 + 12/N with `Shard::gradients`, if a
+//! lane has one micro-batch (with more, a lane's gradients are kept until the last of them); 16/N
+//! with `Shard::parameters`, which in an update has two layers more, and what is no layer of a
+//! stack. The memory in which up to four buckets are exchanged comes on top.
+//! **Cost.** With N ranks, a lane each: a rank sends 2 (N - 1)/N of the gradient's bytes, and up to
+//! 3 (N - 1)/N with `Shard::parameters` and a micro-batch a lane.
 //! **Source.** torch.nn.parallel.DistributedDataParallel; Rajbhandari et al. 2020 (ZeRO).
 template <class Model, class Loss, Shard shard = Shard::nothing, class Optimizer = optim::Adam,
           class D = Cpu, comm::Communicator C = comm::ThreadCommunicator>
@@ -72,11 +79,17 @@ class DistributedDataParallel {
         recipe_(checked(recipe)),
         objective_(std::move(objective)),
         runner_(device, objective_),
+        plan_(buckets_of(objective_.layout(), buckets), objective_.layout().trained,
+              agreed(communicator, recipe, objective_.layout()).size()),
         exchange_(
-            device, agreed(communicator, recipe, objective_.layout()), objective_.layout(),
-            recipe.lanes, [this](index_t lane) { return runner_.gradients(lane); }, keep(),
-            buckets),
-        state_(device, objective_.layout(), values_of_root(), optimizer, owned()) {}
+            device, communicator, objective_.layout(), plan_, recipe.lanes,
+            [this](index_t lane) { return runner_.gradients(lane); }, keep()),
+        state_(device, objective_.layout(), values_of_root(), optimizer, owned()) {
+    if constexpr (shard == Shard::parameters) {
+      gather_.emplace(device, communicator, layout(), plan_, state_.values().data());
+      runner_.watch(*gather_);
+    }
+  }
 
   DistributedDataParallel(const DistributedDataParallel&) = delete;
   DistributedDataParallel& operator=(const DistributedDataParallel&) = delete;
@@ -88,16 +101,17 @@ class DistributedDataParallel {
     const index_t number = state_.steps();
     const RandomKey key(recipe_.seed, static_cast<std::uint64_t>(number));
     exchange_.begin(number);
-    runner_.run(recipe_, lanes(), batch, state_.values().data(), key, losses_,
-                [this](int slot) { exchange_.ready(slot); });
+    with_parameters(nn::Mode::train, number, batch.size(), [&] {
+      runner_.run(recipe_, lanes(), batch, state_.values().data(), key, losses_,
+                  [this](int slot) { exchange_.ready(slot); });
+    });
     const double squares = exchange_.finish();
     const auto on_all = [this](const auto& f) { f(*device_, 0, 1); };
     auto report =
         state_.apply(on_all, recipe_, exchange_.sums(), squares, total_over_ranks(number), rate);
-    if (shard != Shard::nothing && !report.skipped) {
-      exchange_.gather(state_.values().data());
-    }
+    if (replicates_sharded_values() && !report.skipped) exchange_.gather(state_.values().data());
     report.exposed_s = exchange_.take_exposed_s();
+    if constexpr (shard == Shard::parameters) report.exposed_s += gather_->take_exposed_s();
     return report;
   }
 
@@ -105,8 +119,9 @@ class DistributedDataParallel {
   template <class B>
   [[nodiscard]] LossSum evaluate(const B& batch) {
     losses_.assign(static_cast<std::size_t>(recipe_.micro_batches), {});
-    const Range mine = share(recipe_.micro_batches, communicator_->size(), communicator_->rank());
-    runner_.evaluate(recipe_, mine, batch, state_.values().data(), losses_);
+    with_parameters(nn::Mode::evaluate, comm::Purpose::none, batch.size(), [&] {
+      runner_.evaluate(recipe_, evaluated_by(rank()), batch, state_.values().data(), losses_);
+    });
     return total_over_ranks(comm::Purpose::none);
   }
 
@@ -143,6 +158,10 @@ class DistributedDataParallel {
   [[nodiscard]] TrainingState<Optimizer, D>& state() { return state_; }
   [[nodiscard]] const TrainingState<Optimizer, D>& state() const { return state_; }
 
+  //! While what this returns lives, `state().values()` has all parameters. All ranks ask.
+  class Whole;
+  [[nodiscard]] Whole whole_values() { return Whole(*this); }
+
   //! One of the optimizer's buffers, for all parameters. All ranks ask.
   [[nodiscard]] std::vector<float> whole_buffer(std::size_t i) {
     const auto owned = to_host(state_.buffer(i));
@@ -165,7 +184,42 @@ class DistributedDataParallel {
 
   static constexpr Keep keep() {
     if constexpr (shard == Shard::nothing) return Keep::all;
-    return shard == Shard::gradients ? Keep::only_mine : Keep::mine;
+    return shard == Shard::optimizer_state ? Keep::mine : Keep::only_mine;
+  }
+
+  //! Whether every rank has all values, of which each updates its share.
+  static constexpr bool replicates_sharded_values() {
+    return shard == Shard::optimizer_state || shard == Shard::gradients;
+  }
+
+  static std::vector<Bucket> buckets_of(const nn::ParameterLayout& layout, BucketSizes sizes) {
+    return shard == Shard::parameters ? plan_buckets_of_units(layout, sizes)
+                                      : plan_buckets(layout, sizes);
+  }
+
+  //! Calls `work`, which makes this rank's passes over a batch, with the parameters it needs, and
+  //! takes part in what the passes of ranks with more to do need.
+  template <class Work>
+  void with_parameters(nn::Mode mode, index_t update, index_t sentences, const Work& work) {
+    if constexpr (shard == Shard::parameters) {
+      gather_->begin(update);
+      work();
+      index_t most = 0;
+      for (int r = 0; r < ranks(); ++r) most = std::max(most, passes(mode, r, sentences));
+      for (index_t pass = passes(mode, rank(), sentences); pass < most; ++pass) {
+        gather_->take_part(mode);
+      }
+      gather_->end();
+    } else {
+      work();
+    }
+  }
+
+  [[nodiscard]] index_t passes(nn::Mode mode, int rank, index_t sentences) const {
+    using Runner = LaneRunner<Objective, D>;
+    return mode == nn::Mode::train
+               ? Runner::passes(recipe_, lanes_of(rank), sentences)
+               : Runner::evaluation_passes(recipe_, evaluated_by(rank), sentences);
   }
 
   //! The communicator, once its ranks have found that they are about to do the same.
@@ -197,15 +251,15 @@ class DistributedDataParallel {
   }
 
   [[nodiscard]] const nn::ParameterLayout& layout() const { return objective_.layout(); }
-  [[nodiscard]] Range lanes() const {
-    return share(recipe_.lanes, communicator_->size(), communicator_->rank());
+  [[nodiscard]] Range lanes() const { return lanes_of(rank()); }
+  [[nodiscard]] Range lanes_of(int rank) const { return share(recipe_.lanes, ranks(), rank); }
+  //! The micro-batches whose loss a rank computes.
+  [[nodiscard]] Range evaluated_by(int rank) const {
+    return share(recipe_.micro_batches, ranks(), rank);
   }
   [[nodiscard]] std::vector<Range> owned() const {
-    if constexpr (shard == Shard::nothing) {
-      return {{0, layout().trained}};
-    } else {
-      return exchange_.owned();
-    }
+    if constexpr (shard == Shard::nothing) return {{0, layout().trained}};
+    return plan_.owned(rank());
   }
 
   //! The losses of all micro-batches, each computed on one rank, in their order.
@@ -230,9 +284,28 @@ class DistributedDataParallel {
   Recipe recipe_;
   Objective objective_;
   LaneRunner<Objective, D> runner_;
+  ShardPlan plan_;
   GradientExchange<D, C> exchange_;
   TrainingState<Optimizer, D> state_;
+  std::optional<ParameterGather<D, C>> gather_;  // where parameters are sharded
   std::vector<LossSum> losses_;
+};
+
+//! Has all parameters on every rank while it lives; afterwards each has its share again.
+template <class Model, class Loss, Shard shard, class Optimizer, class D, comm::Communicator C>
+class DistributedDataParallel<Model, Loss, shard, Optimizer, D, C>::Whole {
+ public:
+  explicit Whole(DistributedDataParallel& strategy) : strategy_(&strategy) {
+    if constexpr (shard == Shard::parameters) strategy_->gather_->acquire_all();
+  }
+  Whole(const Whole&) = delete;
+  Whole& operator=(const Whole&) = delete;
+  ~Whole() {
+    if constexpr (shard == Shard::parameters) strategy_->gather_->release_all();
+  }
+
+ private:
+  DistributedDataParallel* strategy_;
 };
 
 }  // namespace weft::parallel

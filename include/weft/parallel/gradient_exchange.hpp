@@ -19,8 +19,8 @@
 #include <weft/nn/parameter_layout.hpp>
 #include <weft/ops/blocks.hpp>
 #include <weft/ops/reduce.hpp>
-#include <weft/parallel/bucket_plan.hpp>
 #include <weft/parallel/lanes.hpp>
+#include <weft/parallel/shard_plan.hpp>
 #include <weft/tensor/tensor.hpp>
 
 namespace weft::parallel {
@@ -49,8 +49,8 @@ class GradientExchange {
   using Held = std::function<float*(index_t lane)>;
 
   //! **Errors.** CommunicatorAborted, as all that follows.
-  GradientExchange(D& device, C& communicator, const nn::ParameterLayout& layout, index_t lanes,
-                   Held held, Keep keep, BucketSizes sizes = {})
+  GradientExchange(D& device, C& communicator, const nn::ParameterLayout& layout,
+                   const ShardPlan& plan, index_t lanes, Held held, Keep keep)
       : device_(&device),
         communicator_(&communicator),
         gathering_(communicator.split(0, communicator.rank())),
@@ -58,34 +58,25 @@ class GradientExchange {
         lanes_(lanes),
         held_(std::move(held)),
         keep_(keep),
-        plan_(plan_buckets(layout, sizes)),
-        under_way_(plan_.size()),
+        plan_(&plan),
+        under_way_(plan.size()),
         squares_(static_cast<std::size_t>(ops::block_count(layout.trained))) {
     if (lanes_of(rank()).size() == 0) no_lanes_ = Tensor<float, D>(device, {layout.gradients});
-  }
-
-  //! The parameters of this rank's pieces, in order.
-  [[nodiscard]] std::vector<Range> owned() const {
-    std::vector<Range> pieces;
-    for (const Bucket& bucket : plan_) pieces.push_back(piece(bucket, rank()));
-    std::erase_if(pieces, [](Range range) { return range.size() == 0; });
-    std::ranges::sort(pieces, {}, &Range::begin);
-    return pieces;
   }
 
   //! Begins an update: forgets what was ready.
   void begin(index_t update) {
     update_ = update;
     launched_ = reduced_ = 0;
-    for (std::size_t b = 0; b < plan_.size(); ++b) {
-      under_way_[b].missing = plan_[b].slots.size();
+    for (std::size_t b = 0; b < plan_->size(); ++b) {
+      under_way_[b].missing = plan_->buckets()[b].slots.size();
     }
   }
 
   //! The held sums are complete at a place.
   void ready(int slot) {
-    for (std::size_t b = launched_; b < plan_.size(); ++b) {
-      const auto& slots = plan_[b].slots;
+    for (std::size_t b = launched_; b < plan_->size(); ++b) {
+      const auto& slots = plan_->buckets()[b].slots;
       if (std::ranges::binary_search(slots, slot)) --under_way_[b].missing;
     }
     progress();
@@ -100,7 +91,7 @@ class GradientExchange {
   //! Waits for all buckets, and returns the sum of squares of the whole gradient.
   [[nodiscard]] double finish() {
     for (UnderWay& bucket : under_way_) bucket.missing = 0;  // also where no lane said so
-    while (reduced_ < plan_.size()) {
+    while (reduced_ < plan_->size()) {
       progress();
       if (reduced_ < launched_) {
         wait(under_way_[reduced_].sending);
@@ -118,7 +109,7 @@ class GradientExchange {
 
   //! Sends the owned pieces of `values` to all, and returns when all pieces have come.
   void gather(float* values) {
-    for (std::size_t b = 0; b < plan_.size(); ++b) start_gather(b, values);
+    for (std::size_t b = 0; b < plan_->size(); ++b) start_gather(b, values);
     for (auto& bucket : under_way_) wait(bucket.gathering);
   }
 
@@ -143,15 +134,6 @@ class GradientExchange {
   [[nodiscard]] int ranks() const { return communicator_->size(); }
   [[nodiscard]] Range lanes_of(int rank) const { return share(lanes_, ranks(), rank); }
 
-  //! The parameters of a bucket that a rank owns: whole blocks.
-  [[nodiscard]] Range piece(const Bucket& bucket, int rank) const {
-    const Range blocks = share(bucket.blocks.size(), ranks(), rank);
-    const auto parameter = [&](index_t block) {
-      return std::min(layout_->trained, (bucket.blocks.begin + block) * ops::block_size);
-    };
-    return {parameter(blocks.begin), parameter(blocks.end)};
-  }
-
   //! Calls `f(range)` for the parts of the gradient buffer that make up a piece: its parameters,
   //! and the further uses of those that are tied.
   template <class F>
@@ -168,7 +150,7 @@ class GradientExchange {
   //! Goes on with whatever can go on, without waiting.
   void progress() {
     while (reduced_ < launched_ && under_way_[reduced_].sending.done()) reduce(reduced_++);
-    while (launched_ < plan_.size() && under_way_[launched_].missing == 0 &&
+    while (launched_ < plan_->size() && under_way_[launched_].missing == 0 &&
            launched_ - reduced_ < most_under_way) {
       launch(launched_++);
     }
@@ -176,7 +158,7 @@ class GradientExchange {
 
   void launch(std::size_t b) {
     UnderWay& bucket = under_way_[b];
-    const Range mine = piece(plan_[b], rank());
+    const Range mine = plan_->piece(b, rank());
     index_t size = 0;
     for_parts(mine, [&](Range part) { size += part.size(); });
     index_t others = 0;
@@ -194,7 +176,7 @@ class GradientExchange {
     for (int peer = 0; peer < ranks(); ++peer) {
       if (peer == rank()) continue;
       for (const index_t lane : held_lanes(lanes_of(rank()))) {
-        for_parts(piece(plan_[b], peer), [&](Range part) {
+        for_parts(plan_->piece(b, peer), [&](Range part) {
           messages_.push_back(comm::send_to(peer, held_(lane) + part.begin, part.size()));
         });
       }
@@ -206,7 +188,7 @@ class GradientExchange {
   void reduce(std::size_t b) {
     float* const home = sums();
     UnderWay& bucket = under_way_[b];
-    const Range mine = piece(plan_[b], rank());
+    const Range mine = plan_->piece(b, rank());
     std::vector<float*> at(static_cast<std::size_t>(lanes_));  // of each lane, for one part
     index_t size = 0;
     for_parts(mine, [&](Range part) { size += part.size(); });
@@ -244,10 +226,10 @@ class GradientExchange {
   //! What was sent and what was added is of no use any more.
   void discard_all_but_sums(std::size_t b) {
     const float* const home = sums();
-    const Range mine = piece(plan_[b], rank());
+    const Range mine = plan_->piece(b, rank());
     for (const index_t lane : held_lanes(lanes_of(rank()))) {
       for (int r = 0; r < ranks(); ++r) {
-        for_parts(piece(plan_[b], r), [&](Range part) {
+        for_parts(plan_->piece(b, r), [&](Range part) {
           if (held_(lane) == home && r == rank() && part.begin == mine.begin) return;
           device_->discard(held_(lane) + part.begin, part.size() * index_t{sizeof(float)});
         });
@@ -279,7 +261,7 @@ class GradientExchange {
 
   void start_gather(std::size_t b, float* values) {
     pieces_.clear();
-    for (int r = 0; r < ranks(); ++r) pieces_.push_back(piece(plan_[b], r));
+    for (int r = 0; r < ranks(); ++r) pieces_.push_back(plan_->piece(b, r));
     comm::start_all_gather(gathering_, values, std::span<const Range>(pieces_),
                            purpose("all_gather", b), under_way_[b].gathering, messages_);
   }
@@ -291,10 +273,9 @@ class GradientExchange {
     index_t place = 0;
     for (int r = 0; r < ranks(); ++r) {
       const index_t begin = place;
-      for (const Bucket& bucket : plan_) {
-        const Range part = share(bucket.blocks.size(), ranks(), r);
-        blocks.push_back({bucket.blocks.begin + part.begin, bucket.blocks.begin + part.end});
-        place += part.size();
+      for (std::size_t b = 0; b < plan_->size(); ++b) {
+        blocks.push_back(plan_->blocks(b, r));
+        place += blocks.back().size();
       }
       pieces.push_back({begin, place});
     }
@@ -331,7 +312,7 @@ class GradientExchange {
   Held held_;
   Tensor<float, D> no_lanes_;  // where sums go on a rank that holds none
   Keep keep_;
-  std::vector<Bucket> plan_;
+  const ShardPlan* plan_;
   std::vector<UnderWay> under_way_;
   std::vector<double> squares_;  // sums of them, block by block
   std::vector<comm::Message> messages_;

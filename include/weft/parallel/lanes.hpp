@@ -15,6 +15,7 @@
 #include <weft/core/index.hpp>
 #include <weft/core/tree_pairs.hpp>
 #include <weft/nn/context.hpp>
+#include <weft/nn/units.hpp>
 #include <weft/ops/reduce.hpp>
 #include <weft/parallel/loss_sum.hpp>
 #include <weft/parallel/recipe.hpp>
@@ -37,6 +38,12 @@ constexpr bool is_held(index_t lane, Range lanes) {
   return held;
 }
 
+//! Hears of each pass over a micro-batch, and of the units that it works on.
+class PassObserver : public nn::UnitObserver {
+ public:
+  virtual void begin_pass(nn::Mode mode) = 0;
+};
+
 //! One device's part in an update: it runs some lanes and keeps their gradients.
 //!
 //! Of neighbouring lanes it keeps as few buffers as the tree allows: one if it has one lane, and at
@@ -45,6 +52,28 @@ template <class Objective, class D>
 class LaneRunner {
  public:
   LaneRunner(D& device, const Objective& objective) : device_(&device), objective_(&objective) {}
+
+  //! Hears of every pass and of the units it works on. It outlives the runner.
+  void watch(PassObserver& observer) { observer_ = &observer; }
+
+  //! How many passes `run` makes of a batch: one for each micro-batch that gets a part of it.
+  [[nodiscard]] static index_t passes(const Recipe& recipe, Range lanes, index_t sentences) {
+    index_t count = 0;
+    for (index_t lane = lanes.begin; lane < lanes.end; ++lane) {
+      const Range micro_batches = share(recipe.micro_batches, recipe.lanes, lane);
+      count += evaluation_passes(recipe, micro_batches, sentences);
+    }
+    return count;
+  }
+  //! How many passes `evaluate` makes.
+  [[nodiscard]] static index_t evaluation_passes(const Recipe& recipe, Range micro_batches,
+                                                 index_t sentences) {
+    index_t count = 0;
+    for (index_t m = micro_batches.begin; m < micro_batches.end; ++m) {
+      if (share(sentences, recipe.micro_batches, m).size() > 0) ++count;
+    }
+    return count;
+  }
 
   //! Hears, in the last backward pass, that the sums are complete at a place of the gradients.
   using Ready = std::function<void(int slot)>;
@@ -94,7 +123,8 @@ class LaneRunner {
     for (index_t m = micro_batches.begin; m < micro_batches.end; ++m) {
       const Range range = share(batch.size(), recipe.micro_batches, m);
       if (range.size() == 0) continue;
-      nn::Context<D> ctx(*device_, values);
+      if (observer_ != nullptr) observer_->begin_pass(nn::Mode::evaluate);
+      nn::Context<D> ctx(*device_, values, observer_);
       losses[static_cast<std::size_t>(m)] =
           objective_->forward(ctx, batch.part(*device_, range)).output;
     }
@@ -113,7 +143,8 @@ class LaneRunner {
       const Range range = share(batch.size(), recipe.micro_batches, m);
       if (range.size() == 0) continue;
       if (ready && m == last_with_sentences(recipe, micro_batches, batch.size())) sum.watch(ready);
-      nn::Context<D> ctx(*device_, values, sum, key);
+      if (observer_ != nullptr) observer_->begin_pass(nn::Mode::train);
+      nn::Context<D> ctx(*device_, values, sum, key, observer_);
       auto [loss, saved] = objective_->forward(ctx, batch.part(*device_, range));
       objective_->backward(ctx, std::move(saved));
       losses[static_cast<std::size_t>(m)] = loss;
@@ -164,6 +195,7 @@ class LaneRunner {
 
   D* device_;
   const Objective* objective_;
+  PassObserver* observer_ = nullptr;
   Range lanes_;
   std::vector<std::unique_ptr<Gradients>> sums_;  // of lanes_
   std::vector<std::unique_ptr<Gradients>> free_;

@@ -56,7 +56,7 @@ class Objective {
                                                       const MicroBatch<Input, D>& batch) const {
     auto [output, saved_model] = model_.forward(ctx, batch.input);
     if (!ctx.training()) saved_model = {};  // no backward pass comes for it
-    ctx.hold_gradients();  // the loss may come in chunks
+    ctx.hold_gradients();                   // the loss may come in chunks
     auto [sum, saved_loss] = loss_.forward(ctx, output, batch.labels);
     return {sum, {std::move(saved_model), std::move(saved_loss), output.layout}};
   }

@@ -12,6 +12,10 @@ struct OneProcess {
   //! Whether this process writes files and reports: with ranks, the first one does.
   [[nodiscard]] static constexpr bool is_root() { return true; }
 
+  //! While what this returns lives, `state().values()` has all parameters: it always has.
+  struct Whole {};
+  [[nodiscard]] static constexpr Whole whole_values() { return {}; }
+
   //! Whether it is so on any rank.
   [[nodiscard]] static constexpr bool on_any_rank(bool here) { return here; }
 

@@ -42,8 +42,8 @@ struct Recipe {
 struct StepReport {
   LossSum loss;                //!< over the whole batch
   double gradient_norm = 0.0;  //!< of the mean gradient, before clipping
-  bool skipped = false;        //!< nothing was changed: the gradient was not finite, or no label counted
-  double exposed_s = 0.0;      //!< seconds that this rank did nothing but wait for others
+  bool skipped = false;  //!< nothing was changed: the gradient was not finite, or no label counted
+  double exposed_s = 0.0;  //!< seconds that this rank did nothing but wait for others
 };
 
 //! A batch that strategies can cut: `size()` sequences, and `part(device, range)`, the micro-batch

@@ -119,8 +119,8 @@ class TrainingState {
       return report;
     }
     ++updates_;
-    const double scale = optim::clip_factor(report.gradient_norm, recipe.clip_norm) /
-                         static_cast<double>(tokens);
+    const double scale =
+        optim::clip_factor(report.gradient_norm, recipe.clip_norm) / static_cast<double>(tokens);
     const auto step = optimizer_.step(updates_, rate, scale);
     index_t place = 0;
     for (const Range piece : owned_) {

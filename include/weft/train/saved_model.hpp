@@ -35,10 +35,9 @@ inline void append_slices(std::vector<io::StoredTensor>& tensors,
                           std::string_view prefix, std::span<const float> buffer) {
   for (const auto& [name, p] : parameters) {
     if (!p.trained) continue;
-    tensors.push_back(io::stored<float>(
-        std::string(prefix) + name, extents(p.shape),
-        buffer.subspan(static_cast<std::size_t>(p.value_offset),
-                       static_cast<std::size_t>(p.size()))));
+    tensors.push_back(io::stored<float>(std::string(prefix) + name, extents(p.shape),
+                                        buffer.subspan(static_cast<std::size_t>(p.value_offset),
+                                                       static_cast<std::size_t>(p.size()))));
   }
 }
 
@@ -46,8 +45,8 @@ inline void append_slices(std::vector<io::StoredTensor>& tensors,
 //!
 //! **Errors.** FormatError, naming the tensor, unless each is there with its type and shape.
 inline void read_slices(const io::SafetensorsFile& file,
-                        const std::vector<nn::NamedParameter>& parameters,
-                        std::string_view prefix, std::span<float> buffer) {
+                        const std::vector<nn::NamedParameter>& parameters, std::string_view prefix,
+                        std::span<float> buffer) {
   for (const auto& [name, p] : parameters) {
     if (!p.trained) continue;
     const std::string full = std::string(prefix) + name;
@@ -93,11 +92,12 @@ template <class Number>
 
 }  // namespace detail
 
-//! Writes the trained parameters under their names. Of several ranks the first one writes.
+//! Writes the trained parameters under their names. All ranks call it, and the first one writes.
 //!
 //! **Errors.** SystemError if the file cannot be written; an old one then stays as it was.
 template <class Strategy>
-void save_model(const Strategy& strategy, const std::string& path, io::Metadata metadata) {
+void save_model(Strategy& strategy, const std::string& path, io::Metadata metadata) {
+  [[maybe_unused]] const auto whole = strategy.whole_values();
   if (!strategy.is_root()) return;
   metadata["format"] = "pt";
   std::vector<io::StoredTensor> tensors;
@@ -106,7 +106,7 @@ void save_model(const Strategy& strategy, const std::string& path, io::Metadata 
   io::write_safetensors(path, tensors, metadata);
 }
 
-//! Reads what `save_model` wrote, and returns its metadata.
+//! Reads what `save_model` wrote, and returns its metadata. All ranks call it.
 //!
 //! **Errors.** SystemError, FormatError: nothing is changed then. A file with parameters that the
 //! model does not have is refused, since it is another model's.
@@ -114,6 +114,7 @@ template <class Strategy>
 io::Metadata load_model(Strategy& strategy, const std::string& path) {
   const io::SafetensorsFile file(path);
   const auto parameters = nn::named_parameters(strategy.objective());
+  [[maybe_unused]] const auto whole = strategy.whole_values();
   const auto values = detail::elements(strategy.state().values());
   std::vector<float> read(values.begin(), values.end());
   detail::read_slices(file, parameters, "", read);
@@ -131,12 +132,12 @@ void save_state(Strategy& strategy, const std::string& path, io::Metadata metada
   const auto parameters = nn::named_parameters(strategy.objective());
   std::vector<std::vector<float>> buffers;
   for (std::size_t i = 0; i < state.buffers; ++i) buffers.push_back(strategy.whole_buffer(i));
+  [[maybe_unused]] const auto whole = strategy.whole_values();
   if (!strategy.is_root()) return;
   std::vector<io::StoredTensor> tensors;
   detail::append_slices(tensors, parameters, "value/", detail::elements(state.values()));
   for (std::size_t i = 0; i < state.buffers; ++i) {
-    detail::append_slices(tensors, parameters, std::string(state.buffer_name(i)) + "/",
-                          buffers[i]);
+    detail::append_slices(tensors, parameters, std::string(state.buffer_name(i)) + "/", buffers[i]);
   }
   const auto& recipe = strategy.recipe();
   metadata["updates"] = std::to_string(state.updates());
@@ -163,7 +164,8 @@ void save_state(Strategy& strategy, const std::string& path, io::Metadata metada
   return detail::metadata_number<double>(metadata, path, name);
 }
 
-//! Reads what `save_state` wrote, and returns its metadata. The run goes on with the same bits.
+//! Reads what `save_state` wrote, and returns its metadata. The run goes on with the same bits. All
+//! ranks call it.
 //!
 //! **Errors.** SystemError, FormatError; FormatError also if the state belongs to another recipe or
 //! to an optimizer with other buffers. Nothing is changed then.
@@ -190,10 +192,11 @@ io::Metadata load_state(Strategy& strategy, const std::string& path) {
   const auto parameters = nn::named_parameters(strategy.objective());
   std::vector<std::vector<float>> buffers;
   for (std::size_t i = 0; i < state.buffers; ++i) {
-    auto& buffer = buffers.emplace_back(
-        static_cast<std::size_t>(strategy.objective().layout().trained));
+    auto& buffer =
+        buffers.emplace_back(static_cast<std::size_t>(strategy.objective().layout().trained));
     detail::read_slices(file, parameters, std::string(state.buffer_name(i)) + "/", buffer);
   }
+  [[maybe_unused]] const auto whole = strategy.whole_values();
   const auto now = detail::elements(state.values());
   std::vector<float> values(now.begin(), now.end());
   detail::read_slices(file, parameters, "value/", values);

@@ -74,6 +74,7 @@ template <class Strategy>
   std::vector<generate::Hypothesis> results(order.size());
   std::atomic<index_t> next{strategy.rank()};
   const index_t batches = (source.size() + batch - 1) / batch;
+  [[maybe_unused]] const auto whole = strategy.whole_values();
   strategy.on_devices([&](auto& device, int) {
     nn::Context<std::remove_reference_t<decltype(device)>> ctx(device,
                                                                strategy.state().values().data());

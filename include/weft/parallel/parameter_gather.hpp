@@ -1,0 +1,237 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Parameters of which every rank holds its share, and the rest while a layer needs it.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <weft/comm/communicator.hpp>
+#include <weft/core/chunks.hpp>
+#include <weft/core/error.hpp>
+#include <weft/core/index.hpp>
+#include <weft/nn/context.hpp>
+#include <weft/nn/parameter_layout.hpp>
+#include <weft/ops/blocks.hpp>
+#include <weft/parallel/lanes.hpp>
+#include <weft/parallel/shard_plan.hpp>
+
+namespace weft::parallel {
+
+//! Has the parameters of a unit gathered before a pass enters it, one unit ahead, and gives their
+//! memory back when the pass has left it. What lies in no unit (embeddings, norms) is there from
+//! `begin` to `end`.
+//!
+//! Every rank goes through the same passes in the same order; one that has nothing to do in a pass
+//! calls `take_part` in its place. A pass enters the units in the order of the layout, and a
+//! training pass then in the opposite order.
+//!
+//! **Memory.** The share; inside a pass two units more, and what lies in no unit.
+//! **Cost.** With N ranks and B bytes of parameters in units: a rank sends (N - 1)/N B on average
+//! in a forward pass and, but for the last unit, again in the backward pass.
+template <class D, comm::Communicator C>
+class ParameterGather final : public PassObserver {
+ public:
+  //! `values` holds all parameters. It stays one buffer, of which pages come and go.
+  ParameterGather(D& device, C& communicator, const nn::ParameterLayout& layout,
+                  const ShardPlan& plan, float* values)
+      : device_(&device),
+        gathering_(communicator.split(0, communicator.rank())),
+        plan_(&plan),
+        values_(values),
+        units_(layout.units),
+        elsewhere_(outside_of_units(layout)),
+        uses_(static_cast<std::size_t>(ops::block_count(plan.parameters())), 1) {
+    for (std::size_t b = 0; b < plan.size(); ++b) {
+      for (int r = 0; r < plan.ranks(); ++r) pieces_.push_back({plan.blocks(b, r), r});
+    }
+    std::erase_if(pieces_, [](const Piece& piece) { return piece.blocks.size() == 0; });
+    std::ranges::sort(pieces_, {}, [](const Piece& piece) { return piece.blocks.begin; });
+    release({0, plan.parameters()});
+  }
+
+  //! Begins an update or an evaluation; its number stands in errors.
+  void begin(index_t update) {
+    update_ = update;
+    acquire(elsewhere_, "what is in no layer");
+  }
+  void end() {
+    for (const Range range : elsewhere_) release(range);
+  }
+
+  //! Begins a pass over the units.
+  void begin_pass(nn::Mode mode) override {
+    place_ = 0;
+    places_ = std::ssize(units_) * (mode == nn::Mode::train ? 2 : 1);
+    prefetch(0);
+  }
+
+  void enter(int unit) override {
+    if (place_ >= places_ || unit != unit_at(place_)) {
+      throw Error(text("layer ", unit, " is entered where layer ",
+                       place_ < places_ ? unit_at(place_) : -1,
+                       " was expected: with shared parameters, stacks run in the order in which"
+                       " they are declared"));
+    }
+    wait(transfer_at(place_));
+    prefetch(place_ + 1);
+  }
+  void leave(int unit) override {
+    release(units_[static_cast<std::size_t>(unit)]);
+    ++place_;
+  }
+
+  //! A pass in which this rank computes nothing.
+  void take_part(nn::Mode mode) {
+    begin_pass(mode);
+    while (place_ < places_) {
+      const int unit = unit_at(place_);
+      enter(unit);
+      leave(unit);
+    }
+  }
+
+  //! Has all parameters here until `release_all`.
+  void acquire_all() { acquire(std::array{Range{0, plan_->parameters()}}, "all parameters"); }
+  void release_all() { release({0, plan_->parameters()}); }
+
+  //! The seconds spent in waiting since the last call.
+  [[nodiscard]] double take_exposed_s() { return std::exchange(exposed_s_, 0.0); }
+
+ private:
+  using Transfer = typename C::Transfer;
+
+  struct Piece {
+    Range blocks;
+    int owner;
+  };
+
+  //! The trained parameters that no unit has, and those that a unit shares with others by a tie.
+  static std::vector<Range> outside_of_units(const nn::ParameterLayout& layout) {
+    std::vector<Range> ranges;
+    index_t begin = 0;
+    for (const Range unit : layout.units) {
+      ranges.push_back({begin, unit.begin});
+      begin = unit.end;
+    }
+    ranges.push_back({begin, layout.trained});
+    for (const nn::TiedGradient& tie : layout.tied) ranges.push_back({tie.to, tie.to + tie.size});
+    std::erase_if(ranges, [](Range range) { return range.size() == 0; });
+    return ranges;
+  }
+
+  [[nodiscard]] int rank() const { return gathering_.rank(); }
+
+  [[nodiscard]] int unit_at(index_t place) const {
+    const index_t n = std::ssize(units_);
+    return static_cast<int>(place < n ? place : 2 * n - 1 - place);
+  }
+
+  Transfer& transfer_at(index_t place) { return ahead_[static_cast<std::size_t>(place % 2)]; }
+
+  void prefetch(index_t place) {
+    if (place >= places_) return;
+    const int unit = unit_at(place);
+    start(std::span(&units_[static_cast<std::size_t>(unit)], 1), "layer", unit, transfer_at(place));
+  }
+
+  static Range blocks_of(Range parameters) {
+    return {parameters.begin / ops::block_size, ops::block_count(parameters.end)};
+  }
+
+  //! Begins to gather those blocks of some parameters that are not there.
+  void start(std::span<const Range> parameters, const char* item, index_t number,
+             Transfer& transfer) {
+    messages_.clear();
+    for (const Range range : parameters) {
+      count_use(blocks_of(range), 1, [&](Range blocks) {
+        for_pieces(blocks, [&](Range piece, int owner) { add_messages(piece, owner); });
+      });
+    }
+    gathering_.post(messages_, {"all_gather", item, number, update_}, transfer);
+  }
+
+  void acquire(std::span<const Range> parameters, const char* item) {
+    start(parameters, item, comm::Purpose::none, elsewhere_transfer_);
+    wait(elsewhere_transfer_);
+  }
+
+  void add_messages(Range blocks, int owner) {
+    const Range piece = plan_->parameters_in(blocks);
+    if (owner != rank()) {
+      messages_.push_back(comm::receive_from(owner, values_ + piece.begin, piece.size()));
+      return;
+    }
+    for (int peer = 0; peer < plan_->ranks(); ++peer) {
+      if (peer == owner) continue;
+      messages_.push_back(comm::send_to(peer, values_ + piece.begin, piece.size()));
+    }
+  }
+
+  //! Gives back the memory of other ranks' blocks that nobody uses any more.
+  void release(Range parameters) {
+    count_use(blocks_of(parameters), -1, [&](Range blocks) {
+      for_pieces(blocks, [&](Range piece, int owner) {
+        if (owner == rank()) return;
+        const Range unused = plan_->parameters_in(piece);
+        device_->discard(values_ + unused.begin, unused.size() * index_t{sizeof(float)});
+      });
+    });
+  }
+
+  //! Counts a use of some blocks more or less; calls `f(blocks)` for those that have come into use
+  //! or out of it.
+  template <class F>
+  void count_use(Range blocks, int change, const F& f) {
+    index_t begin = blocks.begin;
+    for (index_t block = blocks.begin; block < blocks.end; ++block) {
+      int& uses = uses_[static_cast<std::size_t>(block)];
+      const bool was_used = std::exchange(uses, uses + change) > 0;
+      if (was_used == (uses > 0)) {
+        if (begin < block) f(Range{begin, block});
+        begin = block + 1;
+      }
+    }
+    if (begin < blocks.end) f(Range{begin, blocks.end});
+  }
+
+  //! Calls `f(blocks, owner)` for the parts of some blocks that have one owner each.
+  template <class F>
+  void for_pieces(Range blocks, const F& f) const {
+    auto piece = std::ranges::upper_bound(pieces_, blocks.begin, {},
+                                          [](const Piece& p) { return p.blocks.end; });
+    for (; piece != pieces_.end() && piece->blocks.begin < blocks.end; ++piece) {
+      f(Range{std::max(blocks.begin, piece->blocks.begin), std::min(blocks.end, piece->blocks.end)},
+        piece->owner);
+    }
+  }
+
+  void wait(Transfer& transfer) {
+    const auto begin = std::chrono::steady_clock::now();
+    transfer.wait();
+    exposed_s_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  }
+
+  D* device_;
+  C gathering_;  // its messages keep an order of their own
+  const ShardPlan* plan_;
+  float* values_;
+  std::vector<Range> units_;
+  std::vector<Range> elsewhere_;
+  std::vector<Piece> pieces_;  // in ascending order
+  std::vector<int> uses_;      // of each block, by what was acquired and not released
+  std::array<Transfer, 2> ahead_{};
+  Transfer elsewhere_transfer_{};
+  std::vector<comm::Message> messages_;
+  index_t update_ = 0;
+  index_t place_ = 0;   // in the pass
+  index_t places_ = 0;  // of the pass
+  double exposed_s_ = 0.0;
+};
+
+}  // namespace weft::parallel
