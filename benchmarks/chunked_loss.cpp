@@ -7,13 +7,13 @@
 //
 //     chunked_loss THREADS [REPEATS]
 
+#include <weft/core/clock.hpp>
 #include <weft/nn/criteria.hpp>
 #include <weft/nn/generator.hpp>
 #include <weft/nn/initialize.hpp>
 #include <weft/parallel/chunked.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -56,8 +56,7 @@ int main(int argc, char** argv) {
   for (std::size_t i = 0; i < numbers.size(); ++i) numbers[i] = std::sin(static_cast<float>(i));
   for (std::size_t i = 0; i < words.size(); ++i) words[i] = static_cast<token_t>(37 * i % V);
   const std::vector<index_t> lengths(B, T);
-  const Rows<C> x{to_device<float>(device, numbers, {B * T, C}),
-                  make_layout<Cpu>(device, lengths)};
+  const Rows<C> x{to_device<float>(device, numbers, {B * T, C}), make_layout<Cpu>(device, lengths)};
   const auto labels = to_device<token_t>(device, words, {B * T});
 
   Subject subjects[] = {{5}, {Objective::whole}};
@@ -69,13 +68,12 @@ int main(int argc, char** argv) {
       nn::Context<Cpu> ctx(device, values.data(), gradients, RandomKey());
       device.memory().reset_peak();
       const index_t before = device.memory().statistics().live;
-      const auto begin = std::chrono::steady_clock::now();
+      const double begin = monotonic_seconds();
       const auto [sum, saved] = loss.forward(ctx, x, labels);
-      const std::chrono::duration<double, std::milli> time =
-          std::chrono::steady_clock::now() - begin;
+      const double time_ms = 1e3 * (monotonic_seconds() - begin);
       subject.peak_bytes = device.memory().statistics().peak - before - saved.dx.size() * 4;
       subject.loss = sum.loss.value();
-      if (repeat >= 2) subject.times_ms.push_back(time.count());
+      if (repeat >= 2) subject.times_ms.push_back(time_ms);
     }
   }
   if (std::abs(subjects[0].loss - subjects[1].loss) > 1e-6 * subjects[1].loss) {

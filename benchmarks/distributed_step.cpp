@@ -11,6 +11,7 @@
 #include "translation_models.hpp"
 
 #include <weft/comm/launch_ranks.hpp>
+#include <weft/core/clock.hpp>
 #include <weft/nn/criteria.hpp>
 #include <weft/nn/generator.hpp>
 #include <weft/parallel/chunked.hpp>
@@ -22,7 +23,6 @@
 #include <sys/resource.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
@@ -55,12 +55,12 @@ void measure(comm::AnyCommunicator& communicator, const Sizes& of_rank, int repe
   const auto batch = make_batch(sizes);
   std::vector<double> seconds, exposed;
   for (int repeat = 0; repeat < repeats + 2; ++repeat) {  // the first two warm up
-    const auto begin = std::chrono::steady_clock::now();
+    const double begin = monotonic_seconds();
     const auto report = strategy.step(train::DeviceBatch(batch), 1e-4);
-    const std::chrono::duration<double> time = std::chrono::steady_clock::now() - begin;
+    const double time_s = monotonic_seconds() - begin;
     if (repeat < 2) continue;
-    seconds.push_back(time.count());
-    exposed.push_back(report.exposed_s / time.count());
+    seconds.push_back(time_s);
+    exposed.push_back(report.exposed_s / time_s);
   }
   if (communicator.rank() != 0) return;
   rusage usage{};

@@ -13,6 +13,7 @@
 
 #include "translation_models.hpp"
 
+#include <weft/core/clock.hpp>
 #include <weft/nn/criteria.hpp>
 #include <weft/nn/generator.hpp>
 #include <weft/parallel/chunked.hpp>
@@ -22,7 +23,6 @@
 
 #include <sys/resource.h>
 
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -58,11 +58,10 @@ void serve(const Sizes& sizes, char** argv) {
       const auto sum = strategy.evaluate(train::DeviceBatch(batch));
       std::printf("%.9g\n", mean(sum.loss, sum.tokens).value());
     } else if (command == "step") {
-      const auto begin = std::chrono::steady_clock::now();
+      const double begin = monotonic_seconds();
       (void)strategy.step(train::DeviceBatch(batch), 1e-4);
-      const std::chrono::duration<double, std::milli> time =
-          std::chrono::steady_clock::now() - begin;
-      std::printf("%.3f\n", time.count());
+      const double time_ms = 1e3 * (monotonic_seconds() - begin);
+      std::printf("%.3f\n", time_ms);
     } else if (command == "peak") {
       rusage usage{};
       getrusage(RUSAGE_SELF, &usage);

@@ -8,6 +8,7 @@
 
 #include "curve.hpp"
 
+#include <weft/core/clock.hpp>
 #include <weft/data/german_english/corpus.hpp>
 #include <weft/data/loader.hpp>
 #include <weft/data/parallel_corpus.hpp>
@@ -25,7 +26,6 @@
 #include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
-#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <span>
@@ -48,12 +48,8 @@ data::Vocabulary vocabulary_of(const std::vector<std::string>& lines) {
   return data::build_vocabulary(counts);
 }
 
-double seconds_since(std::chrono::steady_clock::time_point begin) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-}
-
 void run(index_t updates, const std::string& summary_path) {
-  const auto begin = std::chrono::steady_clock::now();
+  const double begin = monotonic_seconds();
   const auto text_pairs = data::german_english::generate_corpus(1, 120'000);
   const auto german = vocabulary_of(text_pairs.training.source);
   const auto english = vocabulary_of(text_pairs.training.target);
@@ -83,7 +79,7 @@ void run(index_t updates, const std::string& summary_path) {
   const optim::InverseSquareRoot schedule{.peak = 0.004, .warmup = 300};
   std::vector<double> losses;
   index_t tokens = 0;
-  const auto training_begin = std::chrono::steady_clock::now();
+  const double training_begin = monotonic_seconds();
   {
     train::Progress progress("training", updates, {.unit = "update"});
     for (index_t update = 1; update <= updates; ++update) {
@@ -98,7 +94,7 @@ void run(index_t updates, const std::string& summary_path) {
       progress.advance();
     }
   }
-  const double training_seconds = seconds_since(training_begin);
+  const double training_seconds = monotonic_seconds() - training_begin;
   std::printf("\n%s\n", demo::draw_curve(losses, 64, 12).c_str());
 
   const auto hypotheses =
@@ -120,8 +116,9 @@ void run(index_t updates, const std::string& summary_path) {
   const double share = static_cast<double>(exact) / static_cast<double>(hypotheses.size());
   std::printf("\n%lld of %zu held-out sentences exact: %.2f %%\n", static_cast<long long>(exact),
               hypotheses.size(), 100.0 * share);
-  std::printf("%.0f s in all, %.0f s of training, %.0f tokens a second\n", seconds_since(begin),
-              training_seconds, static_cast<double>(tokens) / training_seconds);
+  std::printf("%.0f s in all, %.0f s of training, %.0f tokens a second\n",
+              monotonic_seconds() - begin, training_seconds,
+              static_cast<double>(tokens) / training_seconds);
 
   if (!summary_path.empty()) {
     const nlohmann::json summary{
@@ -129,7 +126,7 @@ void run(index_t updates, const std::string& summary_path) {
         {"devices", 2},
         {"parameters", strategy.objective().layout().trained},
         {"updates", updates},
-        {"seconds", seconds_since(begin)},
+        {"seconds", monotonic_seconds() - begin},
         {"tokens_per_second", static_cast<double>(tokens) / training_seconds},
         {"train_loss", losses.back()},
         {"held_out", hypotheses.size()},

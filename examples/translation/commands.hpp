@@ -8,6 +8,7 @@
 #include "model.hpp"
 #include "options.hpp"
 
+#include <weft/core/clock.hpp>
 #include <weft/core/fixed.hpp>
 #include <weft/io/lines.hpp>
 #include <weft/metrics/bleu.hpp>
@@ -228,7 +229,7 @@ int train_command(const Options& options, Strategy& devices) {
     words.target.save(folder.vocabulary("target"));
   }
 
-  const double begin = weft::train::monotonic_seconds();
+  const double begin = weft::monotonic_seconds();
   const weft::train::Interrupt interrupt;
   std::unique_ptr<weft::train::Progress> progress;
   std::ofstream log;
@@ -277,7 +278,7 @@ int train_command(const Options& options, Strategy& devices) {
                    {"rate", epoch.rate},
                    {"train_loss", epoch.train_loss},
                    {"valid_loss", epoch.valid_loss},
-                   {"seconds", weft::train::monotonic_seconds() - begin},
+                   {"seconds", weft::monotonic_seconds() - begin},
                    {"tokens_per_second", epoch.tokens_per_second}};
       if (epoch.valid_score) line.emplace_back("valid_bleu", *epoch.valid_score);
       log << to_json(line) << std::endl;
@@ -333,7 +334,7 @@ int train_command(const Options& options, Strategy& devices) {
                   {"updates", strategy.state().updates()},
                   {"skipped", strategy.state().skipped()},
                   {"epochs", last.epoch},
-                  {"seconds", weft::train::monotonic_seconds() - begin},
+                  {"seconds", weft::monotonic_seconds() - begin},
                   {"tokens_per_second",
                    training_seconds > 0.0 ? static_cast<double>(tokens) / training_seconds : 0.0},
                   {"peak_memory_bytes", detail::peak_memory_bytes()},
@@ -360,7 +361,7 @@ template <class Strategy>
 int evaluate_command(const Options& options) {
   const EvaluateOptions& o = options.evaluate;
   std::vector<std::string> hypotheses, references;
-  const double begin = weft::train::monotonic_seconds();
+  const double begin = weft::monotonic_seconds();
   if (!o.hypotheses.empty() || !o.references.empty()) {
     hypotheses = weft::io::read_lines(o.hypotheses);
     references = weft::io::read_lines(o.references);
@@ -375,7 +376,7 @@ int evaluate_command(const Options& options) {
   write_summary(o.summary, {{"bleu", score},
                             {"line", line},
                             {"sentences", static_cast<weft::index_t>(hypotheses.size())},
-                            {"seconds", weft::train::monotonic_seconds() - begin}});
+                            {"seconds", weft::monotonic_seconds() - begin}});
   return 0;
 }
 

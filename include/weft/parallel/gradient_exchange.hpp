@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <functional>
 #include <span>
@@ -13,6 +12,7 @@
 
 #include <weft/comm/collectives.hpp>
 #include <weft/comm/communicator.hpp>
+#include <weft/comm/exposed_time.hpp>
 #include <weft/core/chunks.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/tree_pairs.hpp>
@@ -94,23 +94,23 @@ class GradientExchange {
     while (reduced_ < plan_->size()) {
       progress();
       if (reduced_ < launched_) {
-        wait(under_way_[reduced_].sending);
+        exposed_.wait(under_way_[reduced_].sending);
         reduce(reduced_++);
       }
     }
     if (keep_ == Keep::all) {
-      for (auto& bucket : under_way_) wait(bucket.gathering);
+      for (auto& bucket : under_way_) exposed_.wait(bucket.gathering);
     }
     return gathered_squares();
   }
 
   //! The seconds spent in waiting since the last call: communication that no work hid.
-  [[nodiscard]] double take_exposed_s() { return std::exchange(exposed_s_, 0.0); }
+  [[nodiscard]] double take_exposed_s() { return exposed_.take(); }
 
   //! Sends the owned pieces of `values` to all, and returns when all pieces have come.
   void gather(float* values) {
     for (std::size_t b = 0; b < plan_->size(); ++b) start_gather(b, values);
-    for (auto& bucket : under_way_) wait(bucket.gathering);
+    for (auto& bucket : under_way_) exposed_.wait(bucket.gathering);
   }
 
  private:
@@ -123,12 +123,6 @@ class GradientExchange {
     typename C::Transfer gathering{};
     Tensor<float, D> staged{};  // what other ranks' lanes sent for the piece of this rank
   };
-
-  void wait(typename C::Transfer& transfer) {
-    const auto begin = std::chrono::steady_clock::now();
-    transfer.wait();
-    exposed_s_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  }
 
   [[nodiscard]] int rank() const { return communicator_->rank(); }
   [[nodiscard]] int ranks() const { return communicator_->size(); }
@@ -293,7 +287,7 @@ class GradientExchange {
     comm::start_all_gather(gathering_, packed.data(), std::span<const Range>(pieces),
                            {"all_gather", "squared sums", comm::Purpose::none, update_}, transfer,
                            messages_);
-    wait(transfer);
+    exposed_.wait(transfer);
     for_packed([](double packed_sum, double& sum) { sum = packed_sum; });
     double squares = 0.0;
     for (const double sum : squares_) squares += sum;
@@ -317,7 +311,7 @@ class GradientExchange {
   std::vector<double> squares_;  // sums of them, block by block
   std::vector<comm::Message> messages_;
   std::vector<Range> pieces_;
-  double exposed_s_ = 0.0;
+  comm::ExposedTime exposed_;
   index_t update_ = 0;
   std::size_t launched_ = 0;
   std::size_t reduced_ = 0;

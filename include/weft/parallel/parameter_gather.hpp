@@ -5,13 +5,13 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include <weft/comm/communicator.hpp>
+#include <weft/comm/exposed_time.hpp>
 #include <weft/core/chunks.hpp>
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
@@ -78,7 +78,7 @@ class ParameterGather final : public PassObserver {
                        " was expected: with shared parameters, stacks run in the order in which"
                        " they are declared"));
     }
-    wait(transfer_at(place_));
+    exposed_.wait(transfer_at(place_));
     prefetch(place_ + 1);
   }
   void leave(int unit) override {
@@ -101,7 +101,7 @@ class ParameterGather final : public PassObserver {
   void release_all() { release({0, plan_->parameters()}); }
 
   //! The seconds spent in waiting since the last call.
-  [[nodiscard]] double take_exposed_s() { return std::exchange(exposed_s_, 0.0); }
+  [[nodiscard]] double take_exposed_s() { return exposed_.take(); }
 
  private:
   using Transfer = typename C::Transfer;
@@ -158,7 +158,7 @@ class ParameterGather final : public PassObserver {
 
   void acquire(std::span<const Range> parameters, const char* item) {
     start(parameters, item, comm::Purpose::none, elsewhere_transfer_);
-    wait(elsewhere_transfer_);
+    exposed_.wait(elsewhere_transfer_);
   }
 
   void add_messages(Range blocks, int owner) {
@@ -211,12 +211,6 @@ class ParameterGather final : public PassObserver {
     }
   }
 
-  void wait(Transfer& transfer) {
-    const auto begin = std::chrono::steady_clock::now();
-    transfer.wait();
-    exposed_s_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  }
-
   D* device_;
   C gathering_;  // its messages keep an order of their own
   const ShardPlan* plan_;
@@ -231,7 +225,7 @@ class ParameterGather final : public PassObserver {
   index_t update_ = 0;
   index_t place_ = 0;   // in the pass
   index_t places_ = 0;  // of the pass
-  double exposed_s_ = 0.0;
+  comm::ExposedTime exposed_;
 };
 
 }  // namespace weft::parallel

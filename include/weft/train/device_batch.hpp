@@ -26,8 +26,9 @@ template <class D>
   for (index_t row = range.begin; row < range.end; ++row) lengths.push_back(rows.length(row));
   const index_t first = rows.offsets[static_cast<std::size_t>(range.begin)];
   const index_t last = rows.offsets[static_cast<std::size_t>(range.end)];
-  const auto tokens = std::span(rows.tokens).subspan(static_cast<std::size_t>(first),
-                                                     static_cast<std::size_t>(last - first));
+  const auto tokens =
+      std::span(rows.tokens)
+          .subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
   return {to_device<token_t>(device, tokens, {last - first}),
           make_layout<D>(device, lengths, static_cast<std::uint32_t>(range.begin))};
 }

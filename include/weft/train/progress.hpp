@@ -9,6 +9,7 @@
 //!     }
 #pragma once
 
+#include <weft/core/clock.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/text.hpp>
 #include <weft/train/progress_line.hpp>
@@ -17,7 +18,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
@@ -25,11 +25,6 @@
 #include <utility>
 
 namespace weft::train {
-
-//! Seconds of a clock that never goes back.
-[[nodiscard]] inline double monotonic_seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 struct ProgressOptions {
   std::FILE* out = stderr;       //!< null: show nothing (all ranks but the first)

@@ -3,7 +3,6 @@
 //! @file The training loop: epochs, validation, early stopping, saved states.
 #pragma once
 
-#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
@@ -12,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <weft/core/clock.hpp>
 #include <weft/core/error.hpp>
 #include <weft/core/fixed.hpp>
 #include <weft/core/index.hpp>
@@ -137,7 +137,7 @@ class Trainer {
         if (position_.batch > 0) save();  // the updates since the last epoch's end
         return *ended;
       }
-      const auto begin = std::chrono::steady_clock::now();
+      const double begin = monotonic_seconds();
       const index_t epoch = position_.epoch;
       const index_t number = position_.batch + 1;
       loader.next(batch);
@@ -145,7 +145,7 @@ class Trainer {
       const auto step = strategy_->step(DeviceBatch(batch), rate);
       position_ = loader.position();
       epoch_loss_ += step.loss;
-      epoch_seconds_ += seconds_since(begin);
+      epoch_seconds_ += monotonic_seconds() - begin;
       exposed_seconds_ += step.exposed_s;
       seen_tokens_ += step.loss.tokens.value();
       if (hooks_.after_update) {
@@ -177,10 +177,6 @@ class Trainer {
     constexpr int never = 1 << 30;
     return {.patience = settings_.patience > 0 ? settings_.patience : never,
             .better = hooks_.score ? Better::higher : Better::lower};
-  }
-
-  static double seconds_since(std::chrono::steady_clock::time_point begin) {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   }
 
   [[nodiscard]] std::optional<Ended> finished() const {

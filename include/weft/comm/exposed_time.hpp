@@ -1,0 +1,29 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Communication that no work hid.
+#pragma once
+
+#include <utility>
+
+#include <weft/core/clock.hpp>
+
+namespace weft::comm {
+
+//! Waits for transfers, and keeps the time that it took.
+class ExposedTime {
+ public:
+  template <class Transfer>
+  void wait(Transfer& transfer) {
+    const double begin = monotonic_seconds();
+    transfer.wait();
+    seconds_ += monotonic_seconds() - begin;
+  }
+
+  //! The seconds since the last call.
+  [[nodiscard]] double take() { return std::exchange(seconds_, 0.0); }
+
+ private:
+  double seconds_ = 0.0;
+};
+
+}  // namespace weft::comm
