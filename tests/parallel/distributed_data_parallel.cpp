@@ -4,6 +4,9 @@
 
 #include <weft/comm/decorators.hpp>
 #include <weft/comm/launch.hpp>
+#include <weft/device/device_group.hpp>
+#include <weft/parallel/data_parallel.hpp>
+#include <weft/parallel/gradient_accumulation.hpp>
 #include <weft/testing/small_translation.hpp>
 #include <weft/train/device_batch.hpp>
 
@@ -185,6 +188,61 @@ TEST_CASE("ranks with less to do take part in what the others need") {
       CHECK(same == std::vector<int>(static_cast<std::size_t>(ranks), 1));
     }
   }
+}
+
+TEST_CASE("batches that are accumulated give every strategy the same bits") {
+  const auto accumulating = [](auto& strategy) {
+    for (std::uint32_t update = 0; update < 3; ++update) {
+      strategy.accumulate(train::DeviceBatch(random_translations(13, 10 * update)));
+      strategy.accumulate(train::DeviceBatch(random_translations(2, 10 * update + 1)));
+      strategy.step(train::DeviceBatch(random_translations(9, 10 * update + 2)), 0.002);
+    }
+    [[maybe_unused]] const auto whole = strategy.whole_values();
+    return to_host(strategy.state().values());
+  };
+  for (const index_t lanes : {1, 3, 4}) {
+    const auto recipe = recipe_of(lanes);
+    Cpu device;
+    GradientAccumulation<SmallModel, SmallLoss> single(device, small_objective(), optim::Adam(),
+                                                       recipe);
+    const auto expected = accumulating(single);
+    for (const int many : {2, 3}) {
+      const DeviceGroup<Cpu> group(many);
+      DataParallel<SmallModel, SmallLoss> parallel(group, small_objective(), optim::Adam(), recipe);
+      CHECK(accumulating(parallel) == expected);
+      std::vector<int> same(static_cast<std::size_t>(many));
+      comm::launch_threads(many, patience, [&](ThreadCommunicator& communicator) {
+        Cpu cpu;
+        Distributed<Zero<0>> replicas(cpu, communicator, small_objective(), optim::Adam(), recipe,
+                                      small_buckets);
+        Distributed<Zero<3>> shards(cpu, communicator, small_objective(), optim::Adam(), recipe,
+                                    small_buckets);
+        same[static_cast<std::size_t>(communicator.rank())] =
+            accumulating(replicas) == expected && accumulating(shards) == expected ? 1 : 0;
+      });
+      CHECK(same == std::vector<int>(static_cast<std::size_t>(many), 1));
+    }
+  }
+}
+
+TEST_CASE("only the last of an update's batches is reduced") {
+  std::vector<comm::Traffic> traffic(2);
+  std::vector<index_t> in_step(2);
+  comm::launch_threads(2, patience, [&](ThreadCommunicator& communicator) {
+    Cpu device;
+    const auto rank = static_cast<std::size_t>(communicator.rank());
+    auto counted = comm::counting(communicator, traffic[rank]);
+    DistributedDataParallel<SmallModel, SmallLoss, Zero<0>, optim::Adam, Cpu,
+                            comm::Observed<ThreadCommunicator>>
+        strategy(device, counted, small_objective(), optim::Adam(), recipe_of(2), small_buckets);
+    traffic[rank] = {};
+    strategy.accumulate(train::DeviceBatch(random_translations(13, 1)));
+    const index_t accumulated = traffic[rank].messages;
+    strategy.step(train::DeviceBatch(random_translations(13, 2)), 0.002);
+    in_step[rank] = accumulated == 0 ? traffic[rank].messages : 0;
+  });
+  CHECK(in_step[0] > 0);
+  CHECK(in_step[1] > 0);
 }
 
 TEST_CASE("a rank that fails in a step takes the others with it, and nobody hangs") {

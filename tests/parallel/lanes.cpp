@@ -24,7 +24,8 @@ TEST_CASE("a device keeps one sum for neighbouring lanes that the tree joins") {
   std::vector<LossSum> losses(8);
 
   const auto held = [&](Range lanes) {
-    runner.run(recipe, lanes, train::DeviceBatch(batch), values.data(), RandomKey(1, 1), losses);
+    runner.run(recipe, lanes, train::DeviceBatch(batch), true, values.data(), RandomKey(1, 1),
+               losses);
     std::vector<index_t> present;
     for (index_t lane = 0; lane < 8; ++lane) {
       if (runner.gradients(lane) != nullptr) present.push_back(lane);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/parallel/data_parallel.hpp>
+#include <weft/parallel/gradient_accumulation.hpp>
 
 #include <weft/optim/sgd.hpp>
 #include <weft/testing/small_translation.hpp>

@@ -8,11 +8,10 @@
 #include <vector>
 
 #include <weft/core/chunks.hpp>
-#include <weft/core/philox.hpp>
 #include <weft/device/device_group.hpp>
 #include <weft/nn/initialize.hpp>
 #include <weft/optim/adam.hpp>
-#include <weft/parallel/gradient_accumulation.hpp>
+#include <weft/parallel/accumulated_batches.hpp>
 #include <weft/parallel/lanes.hpp>
 #include <weft/parallel/objective.hpp>
 #include <weft/parallel/one_process.hpp>
@@ -53,15 +52,27 @@ class DataParallel : public OneProcess {
   DataParallel(const DataParallel&) = delete;
   DataParallel& operator=(const DataParallel&) = delete;
 
+  //! Adds the gradients of a batch to those of the next `step`, which makes one update of all.
+  template <class B>
+  void accumulate(const B& batch) {
+    auto turn = batches_.begin(recipe_);
+    on_devices([&](D&, int index) {
+      runner(index).accumulate(recipe_, lanes_of(index), batch, turn.is_first(),
+                               state_.values().data(), turn.key(recipe_.seed, state_.steps()),
+                               turn.losses());
+    });
+    turn.keep();
+  }
+
   //! One update from a batch, at a learning rate.
   //!
   //! **Errors.** DeviceError if a device fails; the parameters are then unchanged.
   template <class B>
   StepReport step(const B& batch, double rate) {
-    losses_.assign(static_cast<std::size_t>(recipe_.micro_batches), {});
-    const RandomKey key(recipe_.seed, static_cast<std::uint64_t>(state_.steps()));
+    const auto turn = batches_.begin(recipe_);
     on_devices([&](D&, int index) {
-      runner(index).run(recipe_, lanes_of(index), batch, state_.values().data(), key, losses_);
+      runner(index).run(recipe_, lanes_of(index), batch, turn.is_first(), state_.values().data(),
+                        turn.key(recipe_.seed, state_.steps()), turn.losses());
     });
     std::vector<float*> lanes(static_cast<std::size_t>(recipe_.lanes), nullptr);
     for (int index = 0; index < devices(); ++index) {
@@ -72,18 +83,18 @@ class DataParallel : public OneProcess {
     const auto on_all = [this](const auto& f) {
       on_devices([&](D& device, int index) { f(device, index, devices()); });
     };
-    return state_.update(on_all, recipe_, std::move(lanes), detail::total(losses_), rate);
+    return state_.update(on_all, recipe_, std::move(lanes), total(turn.all_losses()), rate);
   }
 
   //! The loss of a batch, without dropout and without an update.
   template <class B>
   [[nodiscard]] LossSum evaluate(const B& batch) {
-    losses_.assign(static_cast<std::size_t>(recipe_.micro_batches), {});
+    std::vector<LossSum> losses(static_cast<std::size_t>(recipe_.micro_batches));
     on_devices([&](D&, int index) {
       runner(index).evaluate(recipe_, share(recipe_.micro_batches, devices(), index), batch,
-                             state_.values().data(), losses_);
+                             state_.values().data(), losses);
     });
-    return detail::total(losses_);
+    return total(losses);
   }
 
   //! Calls `f(device, index)` on the worker of every device, and returns when all have ended.
@@ -114,7 +125,7 @@ class DataParallel : public OneProcess {
   Objective objective_;
   std::vector<LaneRunner<Objective, D>> runners_;
   TrainingState<Optimizer, D> state_;
-  std::vector<LossSum> losses_;
+  AccumulatedBatches batches_;
 };
 
 }  // namespace weft::parallel

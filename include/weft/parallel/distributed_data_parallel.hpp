@@ -17,13 +17,12 @@
 #include <weft/comm/threads.hpp>
 #include <weft/core/chunks.hpp>
 #include <weft/core/fingerprint.hpp>
-#include <weft/core/philox.hpp>
 #include <weft/core/version.hpp>
 #include <weft/device/cpu.hpp>
 #include <weft/nn/initialize.hpp>
 #include <weft/optim/adam.hpp>
+#include <weft/parallel/accumulated_batches.hpp>
 #include <weft/parallel/bucket_plan.hpp>
-#include <weft/parallel/gradient_accumulation.hpp>
 #include <weft/parallel/gradient_exchange.hpp>
 #include <weft/parallel/lanes.hpp>
 #include <weft/parallel/objective.hpp>
@@ -94,21 +93,33 @@ class DistributedDataParallel {
   DistributedDataParallel(const DistributedDataParallel&) = delete;
   DistributedDataParallel& operator=(const DistributedDataParallel&) = delete;
 
+  //! Adds the gradients of a batch to those of the next `step`, which makes one update of all.
+  //! Nothing is reduced: what PyTorch calls `no_sync`.
+  template <class B>
+  void accumulate(const B& batch) {
+    auto turn = batches_.begin(recipe_);
+    with_parameters(nn::Mode::train, state_.steps(), batch.size(), [&] {
+      runner_.accumulate(recipe_, lanes(), batch, turn.is_first(), state_.values().data(),
+                         turn.key(recipe_.seed, state_.steps()), turn.losses());
+    });
+    turn.keep();
+  }
+
   //! One update from a batch, at a learning rate.
   template <class B>
   StepReport step(const B& batch, double rate) {
-    losses_.assign(static_cast<std::size_t>(recipe_.micro_batches), {});
+    const auto turn = batches_.begin(recipe_);
     const index_t number = state_.steps();
-    const RandomKey key(recipe_.seed, static_cast<std::uint64_t>(number));
     exchange_.begin(number);
     with_parameters(nn::Mode::train, number, batch.size(), [&] {
-      runner_.run(recipe_, lanes(), batch, state_.values().data(), key, losses_,
+      runner_.run(recipe_, lanes(), batch, turn.is_first(), state_.values().data(),
+                  turn.key(recipe_.seed, number), turn.losses(),
                   [this](int slot) { exchange_.ready(slot); });
     });
     const double squares = exchange_.finish();
     const auto on_all = [this](const auto& f) { f(*device_, 0, 1); };
-    auto report =
-        state_.apply(on_all, recipe_, exchange_.sums(), squares, total_over_ranks(number), rate);
+    auto report = state_.apply(on_all, recipe_, exchange_.sums(), squares,
+                               total_over_ranks(turn.all_losses(), number), rate);
     if (replicates_sharded_values() && !report.skipped) exchange_.gather(state_.values().data());
     report.exposed_s = exchange_.take_exposed_s();
     if constexpr (shard == Shard::parameters) report.exposed_s += gather_->take_exposed_s();
@@ -118,11 +129,11 @@ class DistributedDataParallel {
   //! The loss of a batch, without dropout and without an update: on every rank that of the whole.
   template <class B>
   [[nodiscard]] LossSum evaluate(const B& batch) {
-    losses_.assign(static_cast<std::size_t>(recipe_.micro_batches), {});
+    std::vector<LossSum> losses(static_cast<std::size_t>(recipe_.micro_batches));
     with_parameters(nn::Mode::evaluate, comm::Purpose::none, batch.size(), [&] {
-      runner_.evaluate(recipe_, evaluated_by(rank()), batch, state_.values().data(), losses_);
+      runner_.evaluate(recipe_, evaluated_by(rank()), batch, state_.values().data(), losses);
     });
-    return total_over_ranks(comm::Purpose::none);
+    return total_over_ranks(losses, comm::Purpose::none);
   }
 
   [[nodiscard]] int rank() const { return communicator_->rank(); }
@@ -263,20 +274,20 @@ class DistributedDataParallel {
   }
 
   //! The losses of all micro-batches, each computed on one rank, in their order.
-  [[nodiscard]] LossSum total_over_ranks(index_t update) {
+  [[nodiscard]] LossSum total_over_ranks(std::span<LossSum> losses, index_t update) {
     std::vector<double> numbers;
-    for (const LossSum& loss : losses_) {
+    for (const LossSum& loss : losses) {
       numbers.push_back(loss.loss.value());
       numbers.push_back(static_cast<double>(loss.tokens.value()));
     }
     // Every other rank has zeros there: the sum is the number itself.
     comm::all_reduce(*communicator_, std::span(numbers),
                      {"all_reduce", "losses", comm::Purpose::none, update});
-    for (std::size_t m = 0; m < losses_.size(); ++m) {
-      losses_[m] = {Sum<of::Loss>(numbers[2 * m]),
-                    Count<of::Tokens>(static_cast<index_t>(numbers[2 * m + 1]))};
+    for (std::size_t m = 0; m < losses.size(); ++m) {
+      losses[m] = {Sum<of::Loss>(numbers[2 * m]),
+                   Count<of::Tokens>(static_cast<index_t>(numbers[2 * m + 1]))};
     }
-    return detail::total(losses_);
+    return total(losses);
   }
 
   D* device_;
@@ -288,7 +299,7 @@ class DistributedDataParallel {
   GradientExchange<D, C> exchange_;
   TrainingState<Optimizer, D> state_;
   std::optional<ParameterGather<D, C>> gather_;  // where parameters are sharded
-  std::vector<LossSum> losses_;
+  AccumulatedBatches batches_;
 };
 
 //! Has all parameters on every rank while it lives; afterwards each has its share again.

@@ -4,14 +4,13 @@
 #pragma once
 
 #include <cstddef>
-#include <numeric>
 #include <utility>
 #include <vector>
 
-#include <weft/core/philox.hpp>
 #include <weft/device/cpu.hpp>
 #include <weft/nn/initialize.hpp>
 #include <weft/optim/adam.hpp>
+#include <weft/parallel/accumulated_batches.hpp>
 #include <weft/parallel/lanes.hpp>
 #include <weft/parallel/objective.hpp>
 #include <weft/parallel/one_process.hpp>
@@ -19,16 +18,6 @@
 #include <weft/parallel/training_state.hpp>
 
 namespace weft::parallel {
-
-namespace detail {
-
-//! The sum of the losses of micro-batches, in their order.
-inline LossSum total(const std::vector<LossSum>& losses) {
-  return std::accumulate(losses.begin(), losses.end(), LossSum{},
-                         [](LossSum sum, const LossSum& loss) { return sum += loss; });
-}
-
-}  // namespace detail
 
 //! One device runs all lanes of the recipe. What every other strategy has to equal, bit for bit.
 //!
@@ -53,24 +42,33 @@ class GradientAccumulation : public OneProcess {
   GradientAccumulation(const GradientAccumulation&) = delete;
   GradientAccumulation& operator=(const GradientAccumulation&) = delete;
 
+  //! Adds the gradients of a batch to those of the next `step`, which makes one update of all.
+  template <class B>
+  void accumulate(const B& batch) {
+    auto turn = batches_.begin(recipe_);
+    runner_.accumulate(recipe_, {0, recipe_.lanes}, batch, turn.is_first(), state_.values().data(),
+                       turn.key(recipe_.seed, state_.steps()), turn.losses());
+    turn.keep();
+  }
+
   //! One update from a batch, at a learning rate.
   template <class B>
   StepReport step(const B& batch, double rate) {
-    losses_.assign(static_cast<std::size_t>(recipe_.micro_batches), {});
-    runner_.run(recipe_, {0, recipe_.lanes}, batch, state_.values().data(),
-                RandomKey(recipe_.seed, static_cast<std::uint64_t>(state_.steps())), losses_);
+    const auto turn = batches_.begin(recipe_);
+    runner_.run(recipe_, {0, recipe_.lanes}, batch, turn.is_first(), state_.values().data(),
+                turn.key(recipe_.seed, state_.steps()), turn.losses());
     std::vector<float*> lanes;
     for (index_t lane = 0; lane < recipe_.lanes; ++lane) lanes.push_back(runner_.gradients(lane));
     const auto on_all = [this](const auto& f) { f(*device_, 0, 1); };
-    return state_.update(on_all, recipe_, std::move(lanes), detail::total(losses_), rate);
+    return state_.update(on_all, recipe_, std::move(lanes), total(turn.all_losses()), rate);
   }
 
   //! The loss of a batch, without dropout and without an update.
   template <class B>
   [[nodiscard]] LossSum evaluate(const B& batch) {
-    losses_.assign(static_cast<std::size_t>(recipe_.micro_batches), {});
-    runner_.evaluate(recipe_, {0, recipe_.micro_batches}, batch, state_.values().data(), losses_);
-    return detail::total(losses_);
+    std::vector<LossSum> losses(static_cast<std::size_t>(recipe_.micro_batches));
+    runner_.evaluate(recipe_, {0, recipe_.micro_batches}, batch, state_.values().data(), losses);
+    return total(losses);
   }
 
   //! Calls `f(device, index)` on every device: here, on one.
@@ -95,7 +93,7 @@ class GradientAccumulation : public OneProcess {
   Objective objective_;
   LaneRunner<Objective, D> runner_;
   TrainingState<Optimizer, D> state_;
-  std::vector<LossSum> losses_;
+  AccumulatedBatches batches_;
 };
 
 }  // namespace weft::parallel

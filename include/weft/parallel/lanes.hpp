@@ -8,6 +8,7 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -82,15 +83,14 @@ class LaneRunner {
   //!
   //! Puts the loss of micro-batch m into losses[m]. Afterwards `gradients(l)` is not null for the
   //! lanes that are held apart. `ready(slot)` is called once for each place of a gradient, as soon
-  //! as the sums that are held are complete there.
+  //! as the sums that are held are complete there. Unless it is the update's first batch, gradients
+  //! are added to those that `accumulate` left.
   template <class B>
-  void run(const Recipe& recipe, Range lanes, const B& batch, const float* values, RandomKey key,
-           std::vector<LossSum>& losses, const Ready& ready = {}) {
-    release_all();
-    lanes_ = lanes;
-    sums_.resize(static_cast<std::size_t>(lanes.size()));
+  void run(const Recipe& recipe, Range lanes, const B& batch, bool is_first, const float* values,
+           RandomKey key, std::span<LossSum> losses, const Ready& ready = {}) {
+    if (is_first) forget(lanes);
     for (index_t lane = lanes.begin; lane < lanes.end; ++lane) {
-      at(lane) = acquire();
+      if (at(lane) == nullptr) at(lane) = acquire();
       if (ready && lane + 1 == lanes.end) {
         run_lane(recipe, lane, batch, values, key, losses, [&, lane](int slot) {
           const auto [offset, size] = layout().slots[static_cast<std::size_t>(slot)];
@@ -109,6 +109,17 @@ class LaneRunner {
     }
   }
 
+  //! Runs `lanes` on a batch that is not the update's last, and keeps the sum of every lane.
+  template <class B>
+  void accumulate(const Recipe& recipe, Range lanes, const B& batch, bool is_first,
+                  const float* values, RandomKey key, std::span<LossSum> losses) {
+    if (is_first) forget(lanes);
+    for (index_t lane = lanes.begin; lane < lanes.end; ++lane) {
+      if (at(lane) == nullptr) at(lane) = acquire();
+      run_micro_batches(recipe, lane, batch, values, key, losses, {});
+    }
+  }
+
   //! The sum of gradients that lane l holds, or null.
   [[nodiscard]] float* gradients(index_t lane) const {
     if (lane < lanes_.begin || lane >= lanes_.end) return nullptr;
@@ -119,7 +130,7 @@ class LaneRunner {
   //! The loss of a batch in evaluation mode, micro-batch by micro-batch of the range.
   template <class B>
   void evaluate(const Recipe& recipe, Range micro_batches, const B& batch, const float* values,
-                std::vector<LossSum>& losses) {
+                std::span<LossSum> losses) {
     for (index_t m = micro_batches.begin; m < micro_batches.end; ++m) {
       const Range range = share(batch.size(), recipe.micro_batches, m);
       if (range.size() == 0) continue;
@@ -135,9 +146,17 @@ class LaneRunner {
 
   template <class B>
   void run_lane(const Recipe& recipe, index_t lane, const B& batch, const float* values,
-                RandomKey key, std::vector<LossSum>& losses, const Ready& ready) {
+                RandomKey key, std::span<LossSum> losses, const Ready& ready) {
+    run_micro_batches(recipe, lane, batch, values, key, losses, ready);
     Gradients& sum = *at(lane);
-    sum.begin();
+    if (ready) sum.watch(ready);  // also where no micro-batch had a sentence
+    sum.end(layout());
+  }
+
+  template <class B>
+  void run_micro_batches(const Recipe& recipe, index_t lane, const B& batch, const float* values,
+                         RandomKey key, std::span<LossSum> losses, const Ready& ready) {
+    Gradients& sum = *at(lane);
     const Range micro_batches = share(recipe.micro_batches, recipe.lanes, lane);
     for (index_t m = micro_batches.begin; m < micro_batches.end; ++m) {
       const Range range = share(batch.size(), recipe.micro_batches, m);
@@ -149,8 +168,6 @@ class LaneRunner {
       objective_->backward(ctx, std::move(saved));
       losses[static_cast<std::size_t>(m)] = loss;
     }
-    if (ready) sum.watch(ready);  // also where no micro-batch had a sentence
-    sum.end(layout());
   }
 
   //! The last micro-batch of some that gets a part of the batch.
@@ -180,17 +197,21 @@ class LaneRunner {
   }
 
   std::unique_ptr<Gradients> acquire() {
-    if (free_.empty()) return std::make_unique<Gradients>(*device_, layout());
+    if (free_.empty()) free_.push_back(std::make_unique<Gradients>(*device_, layout()));
     auto gradients = std::move(free_.back());
     free_.pop_back();
+    gradients->begin();
     return gradients;
   }
 
-  void release_all() {
+  //! Begins an update of these lanes.
+  void forget(Range lanes) {
     for (auto& sum : sums_) {
       if (sum != nullptr) free_.push_back(std::move(sum));
     }
     sums_.clear();
+    lanes_ = lanes;
+    sums_.resize(static_cast<std::size_t>(lanes.size()));
   }
 
   D* device_;
