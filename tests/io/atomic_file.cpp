@@ -152,13 +152,3 @@ TEST_CASE("a name in the current folder needs no slash") {
   std::filesystem::current_path(before);
   CHECK(contents(folder.path("out")) == "new");
 }
-
-TEST_CASE("only what killed writers left is removed from a folder") {
-  const TemporaryFolder folder;
-  for (const auto* name :
-       {"a", "a.tmp-12-0", "b.safetensors.tmp-7-31", "c.tmp-", "d.tmp-x-1", "e.tmp-1-2.gz"}) {
-    folder.write(name, "");
-  }
-  io::remove_unfinished_files(folder.path(""));
-  CHECK(names_in(folder) == std::set<std::string>{"a", "c.tmp-", "d.tmp-x-1", "e.tmp-1-2.gz"});
-}

@@ -21,7 +21,6 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <span>
 #include <string>
@@ -33,8 +32,9 @@ namespace weft::io {
 //!
 //! Whatever goes wrong before, power cuts included, `path` holds what it held; `commit` leaves it
 //! with the new contents. A file that is not committed is removed; one whose process is killed
-//! stays behind as `path.tmp-<process>-<number>` until `remove_unfinished_files`. A symbolic link
-//! stays, the file that it names is replaced; a file that others may not read stays so.
+//! stays behind as `path.tmp-<process>-<number>` until `remove_unfinished_files` (see
+//! weft/io/unfinished_files.hpp). A symbolic link stays, the file that it names is replaced; a file
+//! that others may not read stays so.
 //!
 //! **Errors.** SystemError, with the path and the system's words, from the constructor if `path` is
 //! no regular file, must not be written or has no folder; from `write` and `commit` if the system
@@ -124,18 +124,6 @@ inline void write_file(const std::string& path, std::string_view bytes) {
   AtomicFile file(path);
   file.write(bytes);
   file.commit();
-}
-
-//! Removes what killed processes did not finish to write in a folder. Nobody may be writing there.
-inline void remove_unfinished_files(const std::string& folder) {
-  const auto is_unfinished = [](const std::string& name) {
-    const auto mark = name.rfind(".tmp-");
-    return mark != std::string::npos && mark + 5 < name.size() &&
-           name.find_first_not_of("0123456789-", mark + 5) == std::string::npos;
-  };
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (is_unfinished(entry.path().filename().string())) std::filesystem::remove(entry.path());
-  }
 }
 
 }  // namespace weft::io

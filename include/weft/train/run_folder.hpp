@@ -13,8 +13,8 @@
 
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
-#include <weft/io/atomic_file.hpp>
 #include <weft/io/folder_lock.hpp>
+#include <weft/io/unfinished_files.hpp>
 
 namespace weft::train {
 

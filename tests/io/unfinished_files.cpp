@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/io/unfinished_files.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <filesystem>
+#include <set>
+#include <string>
+
+#include "../temporary_folder.hpp"
+
+using namespace weft;
+using weft::testing::TemporaryFolder;
+
+TEST_CASE("only what killed writers left is removed from a folder") {
+  const TemporaryFolder folder;
+  for (const auto* name :
+       {"a", "a.tmp-12-0", "b.safetensors.tmp-7-31", "c.tmp-", "d.tmp-x-1", "e.tmp-1-2.gz"}) {
+    folder.write(name, "");
+  }
+  io::remove_unfinished_files(folder.path(""));
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path(""))) {
+    names.insert(entry.path().filename().string());
+  }
+  CHECK(names == std::set<std::string>{"a", "c.tmp-", "d.tmp-x-1", "e.tmp-1-2.gz"});
+}
