@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/parallel/distributed_optimizer.hpp>
+
+#include <weft/comm/launch.hpp>
+#include <weft/core/philox.hpp>
+#include <weft/optim/adam.hpp>
+#include <weft/optim/sgd.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+#include <vector>
+
+#include "../message_of.hpp"
+
+using namespace weft;
+using comm::ThreadCommunicator;
+using parallel::LossSum;
+
+namespace {
+
+constexpr index_t n = 3 * ops::block_size + 5;
+constexpr comm::Timeout patience{60.0};
+constexpr parallel::BucketSizes small_buckets{ops::block_size * 4, 4};
+
+//! Random numbers for a rank and an update.
+std::vector<float> numbers(std::uint32_t rank, std::uint32_t update) {
+  std::vector<float> values(n);
+  for (std::uint32_t i = 0; i < n; ++i) {
+    values[i] = static_cast<float>(philox({i, rank, update, 0}, RandomKey(3, 1))[0]) / 4e9f - 0.5f;
+  }
+  return values;
+}
+
+LossSum loss_of(std::uint32_t rank) {
+  return {Sum<of::Loss>(1.5 * (1 + rank)), Count<of::Tokens>(10 + static_cast<index_t>(rank))};
+}
+
+//! The values of every rank after some updates.
+template <class Optimizer>
+std::vector<std::vector<float>> trained(int ranks, double clip_norm = 0.0) {
+  std::vector<std::vector<float>> values(static_cast<std::size_t>(ranks));
+  comm::launch_threads(ranks, patience, [&](ThreadCommunicator& communicator) {
+    Cpu device;
+    const auto rank = static_cast<std::uint32_t>(communicator.rank());
+    // Every rank has first values of its own: rank 0's count.
+    DistributedOptimizer<Optimizer> optimizer(device, communicator, Optimizer(), numbers(rank, 100),
+                                              clip_norm, small_buckets);
+    for (std::uint32_t update = 0; update < 4; ++update) {
+      auto gradients = numbers(rank, update);
+      optimizer.step(gradients, loss_of(rank), 0.01);
+    }
+    values[rank].assign(optimizer.values().begin(), optimizer.values().end());
+  });
+  return values;
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE("a step is that of one optimizer by the mean gradient of all ranks", "",
+                   optim::Adam, optim::Sgd) {
+  const int ranks = GENERATE(1, 2, 3, 4);
+  const double clip_norm = GENERATE(0.0, 0.3);
+  Cpu device;
+  nn::ParameterLayout layout;
+  layout.trained = layout.values = layout.gradients = n;
+  parallel::TrainingState<TestType, Cpu> alone(device, layout, numbers(0, 100), TestType());
+  const parallel::Recipe recipe{.lanes = ranks, .micro_batches = ranks, .clip_norm = clip_norm};
+  const auto on_all = [&](const auto& f) { f(device, 0, 1); };
+  for (std::uint32_t update = 0; update < 4; ++update) {
+    std::vector<std::vector<float>> gradients;
+    std::vector<float*> lanes;
+    LossSum loss;
+    for (std::uint32_t rank = 0; rank < static_cast<std::uint32_t>(ranks); ++rank) {
+      gradients.push_back(numbers(rank, update));
+      loss += loss_of(rank);
+    }
+    for (auto& gradient : gradients) lanes.push_back(gradient.data());
+    static_cast<void>(alone.update(on_all, recipe, lanes, loss, 0.01));
+  }
+  const auto expected = to_host(alone.values());
+  for (const auto& values : trained<TestType>(ranks, clip_norm)) CHECK(values == expected);
+}
+
+TEST_CASE(
+    "what a step reports is of all ranks, and a gradient that is not finite changes nothing") {
+  std::vector<int> right(3);
+  comm::launch_threads(3, patience, [&](ThreadCommunicator& communicator) {
+    Cpu device;
+    const auto rank = static_cast<std::uint32_t>(communicator.rank());
+    DistributedOptimizer<optim::Sgd> optimizer(device, communicator, optim::Sgd(), numbers(0, 0));
+    std::vector<float> gradients(n, 1.0f);
+    const auto good = optimizer.step(gradients, loss_of(rank), 0.1);
+    const bool reports = good.loss.loss.value() == 9.0 && good.loss.tokens.value() == 33 &&
+                         std::abs(good.gradient_norm - std::sqrt(9.0 * n) / 33) < 1e-9;
+    const auto before = to_host(optimizer.state().values());
+    gradients.assign(n, rank == 1 ? NAN : 1.0f);
+    const auto bad = optimizer.step(gradients, loss_of(rank), 0.1);
+    right[rank] = reports && bad.skipped && optimizer.state().skipped() == 1 &&
+                          to_host(optimizer.state().values()) == before
+                      ? 1
+                      : 0;
+  });
+  CHECK(right == std::vector<int>{1, 1, 1});
+}
+
+TEST_CASE("a state that one rank has read becomes that of all") {
+  std::vector<int> same(2);
+  comm::launch_threads(2, patience, [&](ThreadCommunicator& communicator) {
+    Cpu device;
+    DistributedOptimizer<optim::Adam> optimizer(device, communicator, optim::Adam(), numbers(0, 0));
+    if (communicator.rank() == 1) {
+      optimizer.state().set_counters(17, 2);
+      optimizer.state().set_buffer(1, numbers(0, 7));
+      optimizer.values()[3] = 8.0f;
+    }
+    optimizer.broadcast_state(1);
+    same[static_cast<std::size_t>(communicator.rank())] =
+        optimizer.state().updates() == 17 && optimizer.state().skipped() == 2 &&
+                optimizer.values()[3] == 8.0f &&
+                to_host(optimizer.state().buffer(1)) == numbers(0, 7)
+            ? 1
+            : 0;
+  });
+  CHECK(same == std::vector<int>{1, 1});
+}
+
+TEST_CASE("gradients for other values, and ranks with other values, are refused") {
+  Cpu device;
+  const auto said = weft::testing::message_of<comm::RankError>([&] {
+    comm::launch_threads(1, patience, [&](ThreadCommunicator& communicator) {
+      DistributedOptimizer<optim::Sgd> optimizer(device, communicator, optim::Sgd(), numbers(0, 0));
+      std::vector<float> gradients(7);
+      optimizer.step(gradients, {}, 0.1);
+    });
+    return 0;
+  });
+  CHECK(said == text("rank 0: DistributedOptimizer: 7 gradients for ", n, " values"));
+  CHECK_THAT(weft::testing::message_of<comm::RankError>([&] {
+               comm::launch_threads(2, patience, [&](ThreadCommunicator& communicator) {
+                 Cpu cpu;
+                 const std::vector<float> values(communicator.rank() == 0 ? 8 : 9);
+                 const DistributedOptimizer<optim::Sgd> optimizer(cpu, communicator, optim::Sgd(),
+                                                                  values);
+               });
+               return 0;
+             }),
+             Catch::Contains("values"));
+}
+
+TEST_CASE("the rate is scaled by the number of ranks") {
+  STATIC_REQUIRE(parallel::scaled_rate(0.001, 4) == 0.004);
+}
