@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -43,12 +44,13 @@ using Distributed = DistributedDataParallel<SmallModel, SmallLoss, shard>;
 
 //! What every rank ends with.
 template <Shard shard>
-std::vector<Outcome> on_ranks(int ranks, const parallel::Recipe& recipe) {
+std::vector<Outcome> on_ranks(int ranks, const parallel::Recipe& recipe,
+                              parallel::Exchange exchange = {}) {
   std::vector<Outcome> outcomes(static_cast<std::size_t>(ranks));
   comm::launch_threads(ranks, patience, [&](ThreadCommunicator& communicator) {
     Cpu device;
     Distributed<shard> strategy(device, communicator, small_objective(), optim::Adam(), recipe,
-                                small_buckets);
+                                small_buckets, exchange);
     outcomes[static_cast<std::size_t>(communicator.rank())] = train_on_small_batches(strategy);
   });
   return outcomes;
@@ -98,6 +100,94 @@ TEMPLATE_TEST_CASE_SIG("what a rank sends is what the formula says", "", ((int s
   const index_t expected = (ranks - 1) * (gradients * 4 + trained * 4 + blocks * 8) +
                            ranks * (ranks - 1) * 8 * 2 * index_t{8};
   CHECK(all == expected);
+}
+
+TEST_CASE("the fast order has the bits of the canonical one where each rank has one lane") {
+  const parallel::Exchange fast{.order = parallel::Order::fast};
+  const auto expected = on_one_device(recipe_of(4));
+  for (const auto& outcome : on_ranks<Zero<0>>(4, recipe_of(4), fast)) CHECK(outcome == expected);
+  for (const auto& outcome : on_ranks<Zero<2>>(4, recipe_of(4), fast)) CHECK(outcome == expected);
+}
+
+TEST_CASE("in the fast order a rank sends one sum, and what it adds differs by rounding") {
+  // Rank 1 has lanes 1 and 2, which the tree does not join; ranks 3 and more have none.
+  const auto recipe = recipe_of(3);
+  const auto reference = on_one_device(recipe);
+  const double eps = static_cast<double>(std::numeric_limits<float>::epsilon());
+  for (const int ranks : {2, 5}) {
+    const auto outcomes = on_ranks<Zero<0>>(ranks, recipe, {.order = parallel::Order::fast});
+    for (const auto& outcome : outcomes) CHECK(outcome == outcomes[0]);
+    CHECK(outcomes[0].losses[0] == reference.losses[0]);
+    // Each element is a sum of three numbers in another order: two roundings of what is at most
+    // the sum of their sizes. The norm of those is at most three times the largest lane's.
+    CHECK(std::abs(outcomes[0].norms[0] / reference.norms[0] - 1.0) < 100 * eps);
+  }
+  for (const auto order : {parallel::Order::canonical, parallel::Order::fast}) {
+    std::vector<comm::Traffic> traffic(2);
+    comm::launch_threads(2, patience, [&](ThreadCommunicator& communicator) {
+      Cpu device;
+      auto& sent = traffic[static_cast<std::size_t>(communicator.rank())];
+      auto counted = comm::counting(communicator, sent);
+      DistributedDataParallel<SmallModel, SmallLoss, Zero<2>, optim::Adam, Cpu,
+                              comm::Observed<ThreadCommunicator>>
+          strategy(device, counted, small_objective(), optim::Adam(), recipe, small_buckets,
+                   {.order = order});
+      sent = {};
+      strategy.step(train::DeviceBatch(random_translations(13, 1)), 0.002);
+    });
+    const auto layout = small_objective().layout();
+    const parallel::ShardPlan plan(parallel::plan_buckets(layout, small_buckets), layout.trained,
+                                   2);
+    index_t of_rank_0 = 0;  // gradients that rank 1 sends to rank 0, tied uses included
+    for (std::size_t b = 0; b < plan.size(); ++b) {
+      const Range piece = plan.piece(b, 0);
+      of_rank_0 += piece.size();
+      for (const nn::TiedGradient& use : layout.tied) {
+        of_rank_0 += std::max<index_t>(
+            0, std::min(piece.end, use.to + use.size) - std::max(piece.begin, use.to));
+      }
+    }
+    const index_t sums = order == parallel::Order::fast ? 1 : 2;
+    index_t values = 0, squares = 0;
+    for (std::size_t b = 0; b < plan.size(); ++b) {
+      values += plan.piece(b, 1).size();
+      squares += plan.blocks(b, 1).size();
+    }
+    CHECK(traffic[1].bytes == 4 * (sums * of_rank_0 + values) + 8 * squares + 8 * 2 * 8);
+  }
+}
+
+TEST_CASE("a narrow wire carries half the bytes, and all ranks end with the same bits") {
+  const auto recipe = recipe_of(4);
+  const parallel::Exchange narrow{.wire = parallel::Wire::bfloat16};
+  const auto reference = on_one_device(recipe);
+  const auto replicas = on_ranks<Zero<0>>(4, recipe, narrow);
+  const auto sharded = on_ranks<Zero<2>>(4, recipe, narrow);
+  for (const auto& outcome : replicas) CHECK(outcome == replicas[0]);
+  for (const auto& outcome : sharded) CHECK(outcome == sharded[0]);
+  CHECK(replicas[0].losses[0] == reference.losses[0]);
+  // Lanes that are sent are rounded by at most 2^-8 of themselves; their norms add up to less than
+  // three times the norm of the sum here.
+  CHECK(std::abs(replicas[0].norms[0] / reference.norms[0] - 1.0) < 3 * 0x1p-8);
+  CHECK(replicas[0].norms[0] != reference.norms[0]);
+  CHECK(std::abs(replicas[0].evaluated / reference.evaluated - 1.0) < 0.01);
+
+  std::vector<comm::Traffic> traffic(4);
+  comm::launch_threads(4, patience, [&](ThreadCommunicator& communicator) {
+    Cpu device;
+    auto& sent = traffic[static_cast<std::size_t>(communicator.rank())];
+    auto counted = comm::counting(communicator, sent);
+    DistributedDataParallel<SmallModel, SmallLoss, Zero<0>, optim::Adam, Cpu,
+                            comm::Observed<ThreadCommunicator>>
+        strategy(device, counted, small_objective(), optim::Adam(), recipe, small_buckets, narrow);
+    sent = {};
+    strategy.step(train::DeviceBatch(random_translations(13, 1)), 0.002);
+  });
+  index_t all = 0;
+  for (const auto& sent : traffic) all += sent.bytes;
+  const auto layout = small_objective().layout();
+  const index_t blocks = ops::block_count(layout.trained);
+  CHECK(all == 3 * (2 * layout.gradients + 2 * layout.trained + 8 * blocks) + 4 * 3 * 8 * 2 * 8);
 }
 
 TEST_CASE("with shared parameters a rank sends each layer twice, and the rest once") {

@@ -49,8 +49,9 @@ requires(stage >= 0 && stage <= 3) inline constexpr Shard Zero = Shard{stage};
 //! goes on, and updates the parameters, of which every rank has all.
 //!
 //! Every rank calls the same methods with the same batch, of which it reads its own part. The
-//! result equals `GradientAccumulation` with the same recipe bit for bit; with fewer sentences,
-//! labels or lanes than ranks, some ranks have less to do or nothing.
+//! result equals `GradientAccumulation` with the same recipe bit for bit, unless an `Exchange` that
+//! sends less is asked for; with fewer sentences, labels or lanes than ranks, some ranks have less
+//! to do or nothing.
 //!
 //! **Memory.** In float32 with Adam, a lane a rank and N ranks, for each parameter, between
 //! updates: 16 bytes; 8 + 8/N with `Shard::optimizer_state`; 4 + 12/N with `Shard::gradients`, if a
@@ -72,17 +73,17 @@ class DistributedDataParallel {
   //! version of weft; CommunicatorAborted here and below.
   DistributedDataParallel(D& device, C& communicator, Objective objective,
                           const Optimizer& optimizer, const Recipe& recipe,
-                          BucketSizes buckets = {})
+                          BucketSizes buckets = {}, Exchange exchange = {})
       : device_(&device),
         communicator_(&communicator),
         recipe_(checked(recipe)),
         objective_(std::move(objective)),
         runner_(device, objective_),
         plan_(buckets_of(objective_.layout(), buckets), objective_.layout().trained,
-              agreed(communicator, recipe, objective_.layout()).size()),
+              agreed(communicator, recipe, objective_.layout(), exchange).size()),
         exchange_(
             device, communicator, objective_.layout(), plan_, recipe.lanes,
-            [this](index_t lane) { return runner_.gradients(lane); }, keep()),
+            [this](index_t lane) { return runner_.gradients(lane); }, keep(), exchange),
         state_(device, objective_.layout(), values_of_root(), optimizer, owned()) {
     if constexpr (shard == Shard::parameters) {
       gather_.emplace(device, communicator, layout(), plan_, state_.values().data());
@@ -234,7 +235,8 @@ class DistributedDataParallel {
   }
 
   //! The communicator, once its ranks have found that they are about to do the same.
-  static C& agreed(C& communicator, const Recipe& recipe, const nn::ParameterLayout& layout) {
+  static C& agreed(C& communicator, const Recipe& recipe, const nn::ParameterLayout& layout,
+                   Exchange exchange) {
     Fingerprint places;
     for (const auto& [offset, size] : layout.slots) {
       places.add(static_cast<std::uint64_t>(offset)).add(static_cast<std::uint64_t>(size));
@@ -250,7 +252,9 @@ class DistributedDataParallel {
                                     {"seed", text(recipe.seed)},
                                     {"lanes", text(recipe.lanes)},
                                     {"micro-batches", text(recipe.micro_batches)},
-                                    {"clip_norm", text(recipe.clip_norm)}});
+                                    {"clip_norm", text(recipe.clip_norm)},
+                                    {"order", text(static_cast<int>(exchange.order))},
+                                    {"wire", text(static_cast<int>(exchange.wire))}});
     return communicator;
   }
 
@@ -323,5 +327,8 @@ class DistributedDataParallel<Model, Loss, shard, Optimizer, D, C>::Whole {
 
 namespace weft {
 using parallel::DistributedDataParallel;
+using parallel::Exchange;
+using parallel::Order;
+using parallel::Wire;
 using parallel::Zero;
 }  // namespace weft

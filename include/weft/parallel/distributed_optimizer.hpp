@@ -55,15 +55,15 @@ class DistributedOptimizer {
   //! CommunicatorAborted here and below.
   DistributedOptimizer(D& device, C& communicator, const Optimizer& optimizer,
                        std::span<const float> values, double clip_norm = 0.0,
-                       BucketSizes buckets = {})
+                       BucketSizes buckets = {}, Wire wire = Wire::float32)
       : device_(&device),
         communicator_(&communicator),
-        recipe_(agreed(communicator, static_cast<index_t>(values.size()), clip_norm)),
+        recipe_(agreed(communicator, static_cast<index_t>(values.size()), clip_norm, wire)),
         layout_(layout_of(static_cast<index_t>(values.size()))),
         plan_(plan_buckets(layout_, buckets), layout_.trained, communicator.size()),
         exchange_(
             device, communicator, layout_, plan_, communicator.size(),
-            [this](index_t) { return gradients_; }, Keep::all),
+            [this](index_t) { return gradients_; }, Keep::all, Exchange{.wire = wire}),
         state_(device, layout_, values, optimizer) {
     broadcast_state(0);
   }
@@ -119,9 +119,11 @@ class DistributedOptimizer {
   [[nodiscard]] const TrainingState<Optimizer, D>& state() const { return state_; }
 
  private:
-  static Recipe agreed(C& communicator, index_t values, double clip_norm) {
-    comm::check_same(communicator,
-                     {{"weft", version}, {"values", text(values)}, {"clip_norm", text(clip_norm)}});
+  static Recipe agreed(C& communicator, index_t values, double clip_norm, Wire wire) {
+    comm::check_same(communicator, {{"weft", version},
+                                    {"values", text(values)},
+                                    {"clip_norm", text(clip_norm)},
+                                    {"wire", text(static_cast<int>(wire))}});
     const Recipe recipe{
         .lanes = communicator.size(), .micro_batches = communicator.size(), .clip_norm = clip_norm};
     recipe.check();

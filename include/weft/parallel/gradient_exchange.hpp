@@ -13,11 +13,13 @@
 #include <weft/comm/collectives.hpp>
 #include <weft/comm/communicator.hpp>
 #include <weft/comm/exposed_time.hpp>
+#include <weft/core/bfloat16.hpp>
 #include <weft/core/chunks.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/tree_pairs.hpp>
 #include <weft/nn/parameter_layout.hpp>
 #include <weft/ops/blocks.hpp>
+#include <weft/ops/convert.hpp>
 #include <weft/ops/reduce.hpp>
 #include <weft/parallel/lanes.hpp>
 #include <weft/parallel/shard_plan.hpp>
@@ -32,14 +34,30 @@ enum class Keep {
   only_mine,  //!< the same, and no memory for the rest, bucket after bucket
 };
 
-//! Reduces the lanes' gradients of all ranks in canonical order.
+//! In which order the lanes' gradients are added.
+enum class Order {
+  canonical,  //!< in the tree over lanes: the same bits on any number of ranks
+  fast,       //!< each rank's lanes first, so that it sends one sum however many it holds
+};
+
+//! What gradients are sent as. They are added in float32, and parameters are sent in full.
+enum class Wire { float32, bfloat16 };
+
+//! How gradients go from rank to rank.
+struct Exchange {
+  Order order = Order::canonical;
+  Wire wire = Wire::float32;
+};
+
+//! Reduces the lanes' gradients of all ranks.
 //!
 //! Each bucket is cut into a piece for each rank. When a bucket is ready, every rank sends every
 //! other its lanes' sums of that one's piece; the owner adds the lanes in the order of the tree,
 //! and with `Keep::all` sends the sum to the rest. Buckets go in one order on all ranks.
 //!
-//! **Cost.** With N ranks, a lane each, and G bytes of gradients a rank sends (N - 1)/N G, and with
-//! `Keep::all` (N - 1)/N of the trained parameters' bytes on top.
+//! **Cost.** With N ranks, a lane each or in fast order, and G bytes of gradients a rank sends
+//! (N - 1)/N G, and with `Keep::all` (N - 1)/N of the trained parameters' bytes on top; half of
+//! both as bfloat16.
 //! **Memory.** For each of at most four buckets under way, its piece once for each lane of another
 //! rank.
 template <class D, comm::Communicator C>
@@ -50,7 +68,8 @@ class GradientExchange {
 
   //! **Errors.** CommunicatorAborted, as all that follows.
   GradientExchange(D& device, C& communicator, const nn::ParameterLayout& layout,
-                   const ShardPlan& plan, index_t lanes, Held held, Keep keep)
+                   const ShardPlan& plan, index_t lanes, Held held, Keep keep,
+                   Exchange exchange = {})
       : device_(&device),
         communicator_(&communicator),
         gathering_(communicator.split(0, communicator.rank())),
@@ -58,6 +77,7 @@ class GradientExchange {
         lanes_(lanes),
         held_(std::move(held)),
         keep_(keep),
+        exchange_(exchange),
         plan_(&plan),
         under_way_(plan.size()),
         squares_(static_cast<std::size_t>(ops::block_count(layout.trained))) {
@@ -99,7 +119,7 @@ class GradientExchange {
       }
     }
     if (keep_ == Keep::all) {
-      for (auto& bucket : under_way_) exposed_.wait(bucket.gathering);
+      for (std::size_t b = 0; b < plan_->size(); ++b) finish_gather(b);
     }
     return gathered_squares();
   }
@@ -121,7 +141,9 @@ class GradientExchange {
     std::size_t missing = 0;  // places that are not complete
     typename C::Transfer sending{};
     typename C::Transfer gathering{};
-    Tensor<float, D> staged{};  // what other ranks' lanes sent for the piece of this rank
+    Tensor<float, D> staged{};       // what other ranks' lanes sent for the piece of this rank
+    Tensor<Bfloat16, D> arriving{};  // the same, as it comes over a narrow wire
+    Tensor<Bfloat16, D> leaving{};   // what this rank sends over one, and then the bucket's sums
   };
 
   [[nodiscard]] int rank() const { return communicator_->rank(); }
@@ -151,31 +173,62 @@ class GradientExchange {
   }
 
   void launch(std::size_t b) {
+    if (exchange_.order == Order::fast) add_own_lanes(b);
     UnderWay& bucket = under_way_[b];
-    const Range mine = plan_->piece(b, rank());
-    index_t size = 0;
-    for_parts(mine, [&](Range part) { size += part.size(); });
-    index_t others = 0;
-    for_other_lanes([&](int, index_t) { ++others; });
-    bucket.staged = Tensor<float, D>(*device_, {others * size});
+    const index_t arriving = count_others() * size_of_parts(plan_->piece(b, rank()));
+    if (exchange_.wire == Wire::float32) {
+      bucket.staged = Tensor<float, D>(*device_, {arriving});
+      add_messages(b, bucket.staged.data(), [](const float* from, index_t) { return from; });
+    } else {
+      bucket.arriving = Tensor<Bfloat16, D>(*device_, {arriving});
+      bucket.leaving = Tensor<Bfloat16, D>(*device_, {count_leaving(b)});
+      add_messages(b, bucket.arriving.data(),
+                   [&, place = bucket.leaving.data()](const float* from, index_t n) mutable {
+                     ops::convert(*device_, n, from, place);
+                     return std::exchange(place, place + n);
+                   });
+    }
+    communicator_->post(messages_, purpose("reduce_scatter", b), bucket.sending);
+  }
 
+  //! Messages that bring others' parts of this rank's piece to `arriving`, and take `leaving(from,
+  //! n)`, the wire's form of n sums, to the owners of the other pieces.
+  template <class T, class Leaving>
+  void add_messages(std::size_t b, T* arriving, Leaving leaving) {
     messages_.clear();
-    float* place = bucket.staged.data();
-    for_other_lanes([&](int peer, index_t) {
-      for_parts(mine, [&](Range part) {
-        messages_.push_back(comm::receive_from(peer, place, part.size()));
-        place += part.size();
+    for_others([&](int peer, index_t) {
+      for_parts(plan_->piece(b, rank()), [&](Range part) {
+        messages_.push_back(comm::receive_from(peer, arriving, part.size()));
+        arriving += part.size();
       });
     });
     for (int peer = 0; peer < ranks(); ++peer) {
       if (peer == rank()) continue;
-      for (const index_t lane : held_lanes(lanes_of(rank()))) {
+      for (const index_t sum : sums_of(rank())) {
         for_parts(plan_->piece(b, peer), [&](Range part) {
-          messages_.push_back(comm::send_to(peer, held_(lane) + part.begin, part.size()));
+          messages_.push_back(
+              comm::send_to(peer, leaving(own_sum(sum) + part.begin, part.size()), part.size()));
         });
       }
     }
-    communicator_->post(messages_, purpose("reduce_scatter", b), bucket.sending);
+  }
+
+  [[nodiscard]] index_t size_of_parts(Range piece) const {
+    index_t size = 0;
+    for_parts(piece, [&](Range part) { size += part.size(); });
+    return size;
+  }
+  [[nodiscard]] index_t count_others() const {
+    index_t others = 0;
+    for_others([&](int, index_t) { ++others; });
+    return others;
+  }
+  [[nodiscard]] index_t count_leaving(std::size_t b) const {
+    index_t size = 0;
+    for (int peer = 0; peer < ranks(); ++peer) {
+      if (peer != rank()) size += size_of_parts(plan_->piece(b, peer));
+    }
+    return size * std::ssize(sums_of(rank()));
   }
 
   //! Adds the lanes in this rank's piece of a bucket.
@@ -183,21 +236,27 @@ class GradientExchange {
     float* const home = sums();
     UnderWay& bucket = under_way_[b];
     const Range mine = plan_->piece(b, rank());
-    std::vector<float*> at(static_cast<std::size_t>(lanes_));  // of each lane, for one part
-    index_t size = 0;
-    for_parts(mine, [&](Range part) { size += part.size(); });
+    if (exchange_.wire == Wire::bfloat16) {
+      const index_t n = bucket.arriving.size();
+      bucket.staged = Tensor<float, D>(*device_, {n});
+      ops::convert(*device_, n, bucket.arriving.data(), bucket.staged.data());
+      bucket.arriving = {};
+      bucket.leaving = {};
+    }
+    std::vector<float*> at(static_cast<std::size_t>(count_sums()));  // of each, for one part
+    const index_t size = size_of_parts(mine);
     index_t done = 0;
     for_parts(mine, [&](Range part) {
       std::ranges::fill(at, nullptr);
-      for (const index_t lane : held_lanes(lanes_of(rank()))) {
-        at[static_cast<std::size_t>(lane)] = held_(lane) + part.begin;
+      for (const index_t sum : sums_of(rank())) {
+        at[static_cast<std::size_t>(sum)] = own_sum(sum) + part.begin;
       }
       float* staged = bucket.staged.data() + done;
-      for_other_lanes([&](int, index_t lane) {
-        at[static_cast<std::size_t>(lane)] = staged;
+      for_others([&](int, index_t sum) {
+        at[static_cast<std::size_t>(sum)] = staged;
         staged += size;
       });
-      add_lanes(at, home + part.begin, part.size());
+      add_sums(at, home + part.begin, part.size());
       done += part.size();
     });
     for (const nn::TiedGradient& use : layout_->tied) {
@@ -214,7 +273,20 @@ class GradientExchange {
     }
     bucket.staged = {};
     if (keep_ == Keep::only_mine) discard_all_but_sums(b);
-    if (keep_ == Keep::all) start_gather(b, home);
+    if (keep_ == Keep::all) start_gather_of_sums(b);
+  }
+
+  //! The fast order: what this rank's lanes hold of a bucket goes into the first of them.
+  void add_own_lanes(std::size_t b) {
+    const auto held = held_lanes(lanes_of(rank()));
+    for (std::size_t i = 1; i < held.size(); ++i) {
+      for (int r = 0; r < ranks(); ++r) {
+        for_parts(plan_->piece(b, r), [&](Range part) {
+          ops::add_blocks(*device_, part.size(), 0, ops::block_count(part.size()),
+                          held_(held[i]) + part.begin, held_(held[0]) + part.begin);
+        });
+      }
+    }
   }
 
   //! What was sent and what was added is of no use any more.
@@ -231,33 +303,73 @@ class GradientExchange {
     }
   }
 
-  //! Adds what the lanes hold in the order of the tree. Whichever of a pair is `home` takes the
-  //! sum: a + b has the bits of b + a.
-  void add_lanes(std::vector<float*>& at, float* home, index_t n) {
-    const auto lane = [&](index_t l) -> float*& { return at[static_cast<std::size_t>(l)]; };
-    for_tree_pairs(lanes_, lane, [&](index_t left, index_t right) {
-      if (lane(right) == home) std::swap(lane(left), lane(right));
-      ops::add_blocks(*device_, n, 0, ops::block_count(n), lane(right), lane(left));
+  //! The sums that are added in a tree: the lanes', or in fast order the ranks'.
+  [[nodiscard]] index_t count_sums() const {
+    return exchange_.order == Order::fast ? ranks() : lanes_;
+  }
+  //! Those of them that a rank holds.
+  [[nodiscard]] std::vector<index_t> sums_of(int rank) const {
+    if (exchange_.order == Order::canonical) return held_lanes(lanes_of(rank));
+    return lanes_of(rank).size() > 0 ? std::vector<index_t>{rank} : std::vector<index_t>{};
+  }
+  [[nodiscard]] float* own_sum(index_t sum) const {
+    return held_(exchange_.order == Order::fast ? lanes_of(rank()).begin : sum);
+  }
+
+  //! Adds sums in the order of the tree. Whichever of a pair is `home` takes the sum: a + b has the
+  //! bits of b + a.
+  void add_sums(std::vector<float*>& at, float* home, index_t n) {
+    const auto sum = [&](index_t i) -> float*& { return at[static_cast<std::size_t>(i)]; };
+    for_tree_pairs(std::ssize(at), sum, [&](index_t left, index_t right) {
+      if (sum(left) == nullptr || sum(right) == home) std::swap(sum(left), sum(right));
+      if (sum(right) == nullptr) return;  // in fast order a rank may hold none
+      ops::add_blocks(*device_, n, 0, ops::block_count(n), sum(right), sum(left));
     });
     if (at[0] != home) {
       std::memcpy(home, at[0], static_cast<std::size_t>(n) * sizeof(float));
     }
   }
 
-  //! Calls `f(rank, lane)` for the sums that the other ranks hold, in their order.
+  //! Calls `f(rank, sum)` for the sums that the other ranks hold, in their order.
   template <class F>
-  void for_other_lanes(const F& f) const {
+  void for_others(const F& f) const {
     for (int peer = 0; peer < ranks(); ++peer) {
       if (peer == rank()) continue;
-      for (const index_t lane : held_lanes(lanes_of(peer))) f(peer, lane);
+      for (const index_t sum : sums_of(peer)) f(peer, sum);
     }
   }
 
-  void start_gather(std::size_t b, float* values) {
+  void start_gather(std::size_t b, float* values) { start_gather(b, values, 0); }
+
+  //! `values` begins with parameter `first`.
+  template <class T>
+  void start_gather(std::size_t b, T* values, index_t first) {
     pieces_.clear();
-    for (int r = 0; r < ranks(); ++r) pieces_.push_back(plan_->piece(b, r));
+    for (int r = 0; r < ranks(); ++r) {
+      const Range piece = plan_->piece(b, r);
+      pieces_.push_back({piece.begin - first, piece.end - first});
+    }
     comm::start_all_gather(gathering_, values, std::span<const Range>(pieces_),
                            purpose("all_gather", b), under_way_[b].gathering, messages_);
+  }
+
+  //! Over a narrow wire every rank takes the rounded sums, its own too.
+  void start_gather_of_sums(std::size_t b) {
+    if (exchange_.wire == Wire::float32) return start_gather(b, sums());
+    const Range whole = plan_->parameters_in(plan_->buckets()[b].blocks);
+    const Range mine = plan_->piece(b, rank());
+    Tensor<Bfloat16, D>& narrow = under_way_[b].leaving;
+    narrow = Tensor<Bfloat16, D>(*device_, {whole.size()});
+    ops::convert(*device_, mine.size(), sums() + mine.begin,
+                 narrow.data() + (mine.begin - whole.begin));
+    start_gather(b, narrow.data(), whole.begin);
+  }
+  void finish_gather(std::size_t b) {
+    exposed_.wait(under_way_[b].gathering);
+    if (exchange_.wire == Wire::float32) return;
+    const Range whole = plan_->parameters_in(plan_->buckets()[b].blocks);
+    ops::convert(*device_, whole.size(), under_way_[b].leaving.data(), sums() + whole.begin);
+    under_way_[b].leaving = {};
   }
 
   //! Every rank's sums of squares, added block by block.
@@ -306,6 +418,7 @@ class GradientExchange {
   Held held_;
   Tensor<float, D> no_lanes_;  // where sums go on a rank that holds none
   Keep keep_;
+  Exchange exchange_;
   const ShardPlan* plan_;
   std::vector<UnderWay> under_way_;
   std::vector<double> squares_;  // sums of them, block by block

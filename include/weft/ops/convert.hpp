@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Numbers of one type from those of another.
+#pragma once
+
+#include <weft/core/bfloat16.hpp>
+#include <weft/core/host_device.hpp>
+#include <weft/ops/blocks.hpp>
+
+namespace weft::ops {
+
+namespace detail {
+
+template <class From, class To>
+struct ConvertBlock {
+  const From* x;
+  To* y;
+
+  template <class Lanes>
+  WEFT_HOST_DEVICE void operator()(Lanes, index_t first, index_t count, index_t) const {
+    for (index_t i = first; i < first + count; ++i) y[i] = static_cast<To>(x[i]);
+  }
+};
+
+}  // namespace detail
+
+//! y = x, rounded to the nearest where y is narrower.
+//!
+//! **Shapes.** x, y: n, in two buffers.
+template <class D, class From, class To>
+void convert(D& device, index_t n, const From* x, To* y) {
+  for_blocks(device, n, 0, block_count(n), detail::ConvertBlock<From, To>{x, y});
+}
+
+}  // namespace weft::ops
