@@ -269,6 +269,7 @@ int train_command(const Options& options, Strategy& devices) {
         epoch.exposed_share > 0.0
             ? weft::text(", ", weft::fixed(100.0 * epoch.exposed_share, 1), " % waiting for ranks")
             : "",
+        ", ", to_text(epoch.usage),
         epoch.skipped > 0 ? weft::text(", ", epoch.skipped, " updates skipped") : "",
         epoch.best ? ", best so far" : ""));
     if (log.is_open()) {

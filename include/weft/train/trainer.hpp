@@ -25,6 +25,7 @@
 #include <weft/parallel/recipe.hpp>
 #include <weft/train/device_batch.hpp>
 #include <weft/train/early_stopping.hpp>
+#include <weft/train/process_usage.hpp>
 #include <weft/train/run_folder.hpp>
 #include <weft/train/saved_model.hpp>
 
@@ -61,6 +62,7 @@ struct EpochReport {
   double seconds;                     //!< of training in this epoch
   double tokens_per_second;           //!< target tokens
   double exposed_share;               //!< of the seconds, in which this rank only waited for others
+  std::vector<ProcessUsage> usage;    //!< of every process, from the last epoch's end on
   bool best;
 };
 
@@ -201,6 +203,7 @@ class Trainer {
     report.seconds = epoch_seconds_;
     report.tokens_per_second = static_cast<double>(seen_tokens_) / epoch_seconds_;
     report.exposed_share = exposed_seconds_ / epoch_seconds_;
+    report.usage = usage_.take(*strategy_);
     report.valid_loss = validate();
     if (hooks_.score) report.valid_score = hooks_.score();
     report.best = stopping_.update(report.valid_score.value_or(report.valid_loss));
@@ -244,6 +247,7 @@ class Trainer {
   double epoch_seconds_ = 0.0;
   double exposed_seconds_ = 0.0;
   index_t seen_tokens_ = 0;
+  UsageMeter usage_;
 };
 
 }  // namespace weft::train
