@@ -178,12 +178,13 @@ class Context {
     return ops::DropoutMask(site.probability, key_, site.operation);
   }
 
-  //! Has a parameter's gradient computed: calls `f(View<float> gradient, ops::Write)`, now or
-  //! later.
+  //! Has a parameter's gradient computed, unless it is frozen: calls `f(View<float> gradient,
+  //! ops::Write)`, now or later.
   //!
   //! `f` holds what it needs by value: a schedule may run it after the backward pass went on.
   template <class F>
   void gradient(const Parameter& p, F&& f) {
+    if (!p.trained) return;
     const auto [view, write] = gradients_->claim(p);
     f(view, write);
     gradients_->complete(p);

@@ -71,8 +71,7 @@ struct DecoderLayer {
                                                      const Rows<C, D>& memory) const {
     auto [z, saved_1] = self_residual.enter(ctx, x);
     auto [attended, saved_self] = self_attention.forward(ctx, z, true);
-    const auto u =
-        self_residual.leave(ctx, x, attended, self_attention.branch_bias(ctx), saved_1);
+    const auto u = self_residual.leave(ctx, x, attended, self_attention.branch_bias(ctx), saved_1);
 
     auto [v, saved_2] = cross_residual.enter(ctx, u);
     auto [recalled, saved_cross] = cross_attention.forward(ctx, v, memory);
@@ -93,8 +92,7 @@ struct DecoderLayer {
     auto turn = feed_forward_residual.begin_backward(ctx, saved.feed_forward_residual, dy.values);
     feed_forward.backward(ctx, std::move(saved.feed_forward), turn.dbranch, turn.dinput,
                           turn.write);
-    auto dx = feed_forward_residual.end_backward(ctx, saved.feed_forward_residual,
-                                                 std::move(turn));
+    auto dx = feed_forward_residual.end_backward(ctx, saved.feed_forward_residual, std::move(turn));
 
     turn = cross_residual.begin_backward(ctx, saved.cross_residual, dx);
     cross_attention.backward(ctx, std::move(saved.cross_attention), turn.dbranch, turn.dinput,

@@ -36,7 +36,8 @@ struct Embedding {
         positions{.shape = {longest, C},
                   .initializer = P == Positions::learned ? Initializer::normal(deviation())
                                                          : Initializer::sinusoids(),
-                  .trained = P == Positions::learned},
+                  .trained = P == Positions::learned,
+                  .computed = P != Positions::learned},
         dropout{dropout_probability} {}
 
   template <class Self, class Visit>
@@ -72,10 +73,10 @@ struct Embedding {
       ops::embedding_backward(device, tokens.ids, dsum, scale(), dw, write);
     });
     if constexpr (P == Positions::learned) {
-      ctx.gradient(positions, [&device, layout = dy.layout, dsum](View<float> dp,
-                                                                  ops::Write write) {
-        ops::position_backward(device, *layout, dsum, dp, write);
-      });
+      ctx.gradient(positions,
+                   [&device, layout = dy.layout, dsum](View<float> dp, ops::Write write) {
+                     ops::position_backward(device, *layout, dsum, dp, write);
+                   });
     }
   }
 

@@ -57,8 +57,8 @@ struct EncoderLayer {
   [[nodiscard]] Result<Rows<C, D>, Saved<D>> forward(Context<D>& ctx, const Rows<C, D>& x) const {
     auto [z, saved_1] = attention_residual.enter(ctx, x);
     auto [attended, saved_attention] = self_attention.forward(ctx, z, causal);
-    const auto middle = attention_residual.leave(ctx, x, attended,
-                                                 self_attention.branch_bias(ctx), saved_1);
+    const auto middle =
+        attention_residual.leave(ctx, x, attended, self_attention.branch_bias(ctx), saved_1);
     auto [u, saved_2] = feed_forward_residual.enter(ctx, middle);
     auto [fed, saved_network] = feed_forward.forward(ctx, u);
     auto y = feed_forward_residual.leave(ctx, middle, fed, feed_forward.branch_bias(ctx), saved_2);
@@ -68,13 +68,12 @@ struct EncoderLayer {
   }
 
   template <class D>
-  [[nodiscard]] Rows<C, D> backward(Context<D>& ctx, Saved<D>&& saved,
-                                    const Rows<C, D>& dy) const {
+  [[nodiscard]] Rows<C, D> backward(Context<D>& ctx, Saved<D>&& saved, const Rows<C, D>& dy) const {
     auto turn = feed_forward_residual.begin_backward(ctx, saved.feed_forward_residual, dy.values);
     feed_forward.backward(ctx, std::move(saved.feed_forward), turn.dbranch, turn.dinput,
                           turn.write);
-    const auto dmiddle = feed_forward_residual.end_backward(ctx, saved.feed_forward_residual,
-                                                            std::move(turn));
+    const auto dmiddle =
+        feed_forward_residual.end_backward(ctx, saved.feed_forward_residual, std::move(turn));
     turn = attention_residual.begin_backward(ctx, saved.attention_residual, dmiddle);
     self_attention.backward(ctx, std::move(saved.attention), causal, turn.dbranch, turn.dinput,
                             turn.write);

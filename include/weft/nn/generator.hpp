@@ -23,14 +23,13 @@ struct BasicGenerator {
   Parameter bias;
   Parameter source;  // where the weight is declared, if it is tied
 
-  constexpr explicit BasicGenerator(index_t vocabulary)
-    requires(!Tied)
+  constexpr explicit BasicGenerator(index_t vocabulary) requires(!Tied)
       : weight{.shape = {vocabulary, C}, .initializer = Initializer::xavier_uniform()},
         bias{.shape = {vocabulary}} {}
 
   //! For a model: its target vocabulary, and its weight where the two are tied.
   template <class Model>
-    requires requires(const Model& m) { m.output_embedding(); }
+  requires requires(const Model& m) { m.output_embedding(); }
   constexpr explicit BasicGenerator(const Model& model)
       : weight{.shape = {model.target_vocabulary(), C},
                .initializer = Initializer::xavier_uniform()},

@@ -46,7 +46,8 @@ inline void fill_sinusoids(std::span<float> values, index_t C) {
 //! place in the order of declaration, and on nothing else.
 inline void initialize(const Parameter& parameter, std::uint64_t seed, std::span<float> values) {
   const RandomKey key(seed, 0);
-  const auto stream = static_cast<std::uint32_t>(parameter.slot);
+  const auto stream = parameter.trained ? static_cast<std::uint32_t>(parameter.slot)
+                                        : ~static_cast<std::uint32_t>(parameter.value_offset);
   const Initializer& init = parameter.initializer;
   const auto uniform = [&](double bound) {
     detail::for_each_random(values, key, stream, [bound](const auto& words) {

@@ -60,8 +60,7 @@ struct LayerNorm {
   }
 
   template <class D>
-  [[nodiscard]] Rows<C, D> backward(Context<D>& ctx, Saved<D>&& saved,
-                                    const Rows<C, D>& dy) const {
+  [[nodiscard]] Rows<C, D> backward(Context<D>& ctx, Saved<D>&& saved, const Rows<C, D>& dy) const {
     return {backward(ctx, std::move(saved), dy.values, {}), dy.layout};
   }
 

@@ -151,10 +151,10 @@ struct MultiHeadAttention {
     auto dkeys_values = ctx.empty(saved.keys_values.shape());
     const auto [k, v] = parts<2, const float>(saved.keys_values);
     const auto [dk, dv] = parts<2, float>(dkeys_values);
-    ops::attention_backward(
-        ctx.device(), problem(ctx, false, *saved.layout, *saved.memory_layout),
-        {saved.queries.data(), C}, k, v, {saved.attended.data(), C}, saved.log_sums.data(),
-        {dattended.data(), C}, {dqueries.data(), C}, dk, dv);
+    ops::attention_backward(ctx.device(), problem(ctx, false, *saved.layout, *saved.memory_layout),
+                            {saved.queries.data(), C}, k, v, {saved.attended.data(), C},
+                            saved.log_sums.data(), {dattended.data(), C}, {dqueries.data(), C}, dk,
+                            dv);
     backward_project(ctx, saved.x, dqueries, query_weight, query_bias, 1, dx, write);
     backward_project(ctx, saved.memory, dkeys_values, key_weight, key_bias, 2, dmemory,
                      write_memory);
@@ -165,7 +165,7 @@ struct MultiHeadAttention {
   [[nodiscard]] ops::AttentionProblem<D> problem(const Context<D>& ctx, bool causal,
                                                  const SequenceLayout<D>& queries,
                                                  const SequenceLayout<D>& keys) const {
-    return {H,        head_size, causal, 1.0f / std::sqrt(static_cast<float>(head_size)),
+    return {H,        head_size, causal,           1.0f / std::sqrt(static_cast<float>(head_size)),
             &queries, &keys,     ctx.mask(dropout)};
   }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <weft/core/chunks.hpp>
+#include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
 #include <weft/nn/parameter.hpp>
 
@@ -25,8 +26,8 @@ struct TiedGradient {
 
 //! The sizes of the buffers.
 //!
-//!     values      [ trained parameters, in order of declaration | computed tables ]
-//!     gradients   [ the same trained parameters                 | further uses of tied ones ]
+//!     values      [ trained parameters, in order of declaration | frozen ones and computed tables
+//!     ] gradients   [ the same trained parameters                 | further uses of tied ones ]
 //!
 //! There are no gaps: slices of the first part are what optimizers, buckets and shards work on.
 struct ParameterLayout {
@@ -92,6 +93,9 @@ struct PlaceOthers : Visitor {
   }
 
   [[gnu::noinline]] void tie(Parameter& use, const Parameter& source) {
+    if (!use.trained || !source.trained) {
+      throw ArgumentError("freeze: a weight that modules share by a tie cannot be frozen");
+    }
     use.shape = source.shape;
     use.value_offset = source.value_offset;
     use.gradient_offset = layout.gradients;
@@ -113,6 +117,8 @@ void place_trained(Module& module, ParameterLayout& layout) {
 }
 
 //! Places the rest, once all trained parameters have their places.
+//!
+//! **Errors.** ArgumentError if a weight is frozen that modules share.
 template <class Module>
 void place_others(Module& module, ParameterLayout& layout) {
   detail::PlaceOthers visitor(layout);

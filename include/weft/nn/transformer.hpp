@@ -60,10 +60,8 @@ template <TransformerShape S>
 struct Transformer {
   static constexpr TransformerShape shape = S;
   static constexpr index_t C = S.d_model;
-  using EncoderLayerType =
-      EncoderLayer<C, S.heads, S.d_ff, S.norm, S.attention_bias, S.activation>;
-  using DecoderLayerType =
-      DecoderLayer<C, S.heads, S.d_ff, S.norm, S.attention_bias, S.activation>;
+  using EncoderLayerType = EncoderLayer<C, S.heads, S.d_ff, S.norm, S.attention_bias, S.activation>;
+  using DecoderLayerType = DecoderLayer<C, S.heads, S.d_ff, S.norm, S.attention_bias, S.activation>;
   using Encoder = LayerStack<EncoderLayerType, S.encoder_layers, C, S.norm == Norm::pre>;
   using Decoder = LayerStack<DecoderLayerType, S.decoder_layers, C, S.norm == Norm::pre>;
   using EmbeddingType = Embedding<C, S.positions>;

@@ -29,12 +29,23 @@ inline std::vector<index_t> extents(const Shape& shape) {
   return list;
 }
 
-//! Appends the trained parameters' slices of one buffer, named `prefix` and the parameter's path.
+//! The parameters that are kept in a file.
+inline std::vector<nn::NamedParameter> saved_parameters(std::vector<nn::NamedParameter> all) {
+  std::erase_if(all, [](const auto& named) { return named.parameter.computed; });
+  return all;
+}
+
+//! Those of them that an optimizer has state for.
+inline std::vector<nn::NamedParameter> trained_parameters(std::vector<nn::NamedParameter> all) {
+  std::erase_if(all, [](const auto& named) { return !named.parameter.trained; });
+  return all;
+}
+
+//! Appends the parameters' slices of one buffer, named `prefix` and the parameter's path.
 inline void append_slices(std::vector<io::StoredTensor>& tensors,
                           const std::vector<nn::NamedParameter>& parameters,
                           std::string_view prefix, std::span<const float> buffer) {
   for (const auto& [name, p] : parameters) {
-    if (!p.trained) continue;
     tensors.push_back(io::stored<float>(std::string(prefix) + name, extents(p.shape),
                                         buffer.subspan(static_cast<std::size_t>(p.value_offset),
                                                        static_cast<std::size_t>(p.size()))));
@@ -48,7 +59,6 @@ inline void read_slices(const io::SafetensorsFile& file,
                         const std::vector<nn::NamedParameter>& parameters, std::string_view prefix,
                         std::span<float> buffer) {
   for (const auto& [name, p] : parameters) {
-    if (!p.trained) continue;
     const std::string full = std::string(prefix) + name;
     if (file.tensor(full).shape != extents(p.shape)) {
       throw FormatError(text(file.path(), ": tensor \"", full, "\" has the shape ",
@@ -62,10 +72,6 @@ inline void read_slices(const io::SafetensorsFile& file,
 
 inline std::span<float> elements(const Tensor<float>& tensor) {
   return {tensor.data(), static_cast<std::size_t>(tensor.size())};
-}
-
-inline index_t trained_count(const std::vector<nn::NamedParameter>& parameters) {
-  return std::ranges::count_if(parameters, [](const auto& p) { return p.parameter.trained; });
 }
 
 //! **Errors.** FormatError unless the file, which has all that was read, has no more than that.
@@ -92,7 +98,7 @@ template <class Number>
 
 }  // namespace detail
 
-//! Writes the trained parameters under their names. All ranks call it, and the first one writes.
+//! Writes the parameters under their names. All ranks call it, and the first one writes.
 //!
 //! **Errors.** SystemError if the file cannot be written; an old one then stays as it was.
 template <class Strategy>
@@ -101,8 +107,8 @@ void save_model(Strategy& strategy, const std::string& path, io::Metadata metada
   if (!strategy.is_root()) return;
   metadata["format"] = "pt";
   std::vector<io::StoredTensor> tensors;
-  detail::append_slices(tensors, nn::named_parameters(strategy.objective()), "",
-                        detail::elements(strategy.state().values()));
+  const auto parameters = detail::saved_parameters(nn::named_parameters(strategy.objective()));
+  detail::append_slices(tensors, parameters, "", detail::elements(strategy.state().values()));
   io::write_safetensors(path, tensors, metadata);
 }
 
@@ -113,12 +119,12 @@ void save_model(Strategy& strategy, const std::string& path, io::Metadata metada
 template <class Strategy>
 io::Metadata load_model(Strategy& strategy, const std::string& path) {
   const io::SafetensorsFile file(path);
-  const auto parameters = nn::named_parameters(strategy.objective());
+  const auto parameters = detail::saved_parameters(nn::named_parameters(strategy.objective()));
   [[maybe_unused]] const auto whole = strategy.whole_values();
   const auto values = detail::elements(strategy.state().values());
   std::vector<float> read(values.begin(), values.end());
   detail::read_slices(file, parameters, "", read);
-  detail::expect_tensors(file, "the model", detail::trained_count(parameters));
+  detail::expect_tensors(file, "the model", std::ssize(parameters));
   std::memcpy(values.data(), read.data(), values.size_bytes());
   return file.metadata();
 }
@@ -129,7 +135,8 @@ io::Metadata load_model(Strategy& strategy, const std::string& path) {
 template <class Strategy>
 void save_state(Strategy& strategy, const std::string& path, io::Metadata metadata) {
   const auto& state = strategy.state();
-  const auto parameters = nn::named_parameters(strategy.objective());
+  const auto parameters = detail::saved_parameters(nn::named_parameters(strategy.objective()));
+  const auto trained = detail::trained_parameters(parameters);
   std::vector<std::vector<float>> buffers;
   for (std::size_t i = 0; i < state.buffers; ++i) buffers.push_back(strategy.whole_buffer(i));
   [[maybe_unused]] const auto whole = strategy.whole_values();
@@ -137,7 +144,7 @@ void save_state(Strategy& strategy, const std::string& path, io::Metadata metada
   std::vector<io::StoredTensor> tensors;
   detail::append_slices(tensors, parameters, "value/", detail::elements(state.values()));
   for (std::size_t i = 0; i < state.buffers; ++i) {
-    detail::append_slices(tensors, parameters, std::string(state.buffer_name(i)) + "/", buffers[i]);
+    detail::append_slices(tensors, trained, std::string(state.buffer_name(i)) + "/", buffers[i]);
   }
   const auto& recipe = strategy.recipe();
   metadata["updates"] = std::to_string(state.updates());
@@ -189,19 +196,21 @@ io::Metadata load_state(Strategy& strategy, const std::string& path) {
   const index_t skipped = number_in(metadata, path, "skipped");
 
   auto& state = strategy.state();
-  const auto parameters = nn::named_parameters(strategy.objective());
+  const auto parameters = detail::saved_parameters(nn::named_parameters(strategy.objective()));
+  const auto trained = detail::trained_parameters(parameters);
   std::vector<std::vector<float>> buffers;
   for (std::size_t i = 0; i < state.buffers; ++i) {
     auto& buffer =
         buffers.emplace_back(static_cast<std::size_t>(strategy.objective().layout().trained));
-    detail::read_slices(file, parameters, std::string(state.buffer_name(i)) + "/", buffer);
+    detail::read_slices(file, trained, std::string(state.buffer_name(i)) + "/", buffer);
   }
   [[maybe_unused]] const auto whole = strategy.whole_values();
   const auto now = detail::elements(state.values());
   std::vector<float> values(now.begin(), now.end());
   detail::read_slices(file, parameters, "value/", values);
-  const index_t kinds = static_cast<index_t>(state.buffers) + 1;
-  detail::expect_tensors(file, "a state of this run", kinds * detail::trained_count(parameters));
+  detail::expect_tensors(
+      file, "a state of this run",
+      std::ssize(parameters) + static_cast<index_t>(state.buffers) * std::ssize(trained));
 
   std::memcpy(state.values().data(), values.data(), values.size() * sizeof(float));
   for (std::size_t i = 0; i < state.buffers; ++i) state.set_buffer(i, buffers[i]);
