@@ -21,6 +21,7 @@
 #include <weft/ops/blocks.hpp>
 #include <weft/ops/convert.hpp>
 #include <weft/ops/reduce.hpp>
+#include <weft/parallel/exchange.hpp>
 #include <weft/parallel/lanes.hpp>
 #include <weft/parallel/shard_plan.hpp>
 #include <weft/tensor/tensor.hpp>
@@ -32,21 +33,6 @@ enum class Keep {
   all,        //!< the sum of every gradient
   mine,       //!< the sums in its own pieces
   only_mine,  //!< the same, and no memory for the rest, bucket after bucket
-};
-
-//! In which order the lanes' gradients are added.
-enum class Order {
-  canonical,  //!< in the tree over lanes: the same bits on any number of ranks
-  fast,       //!< each rank's lanes first, so that it sends one sum however many it holds
-};
-
-//! What gradients are sent as. They are added in float32, and parameters are sent in full.
-enum class Wire { float32, bfloat16 };
-
-//! How gradients go from rank to rank.
-struct Exchange {
-  Order order = Order::canonical;
-  Wire wire = Wire::float32;
 };
 
 //! Reduces the lanes' gradients of all ranks.
@@ -74,14 +60,14 @@ class GradientExchange {
         communicator_(&communicator),
         gathering_(communicator.split(0, communicator.rank())),
         layout_(&layout),
-        lanes_(lanes),
+        held_sums_(exchange.order, lanes, communicator.size()),
         held_(std::move(held)),
         keep_(keep),
         exchange_(exchange),
         plan_(&plan),
         under_way_(plan.size()),
         squares_(static_cast<std::size_t>(ops::block_count(layout.trained))) {
-    if (lanes_of(rank()).size() == 0) no_lanes_ = Tensor<float, D>(device, {layout.gradients});
+    if (own_lanes().size() == 0) no_lanes_ = Tensor<float, D>(device, {layout.gradients});
   }
 
   //! Begins an update: forgets what was ready.
@@ -104,7 +90,7 @@ class GradientExchange {
 
   //! Where the sums over all ranks are after `finish`.
   [[nodiscard]] float* sums() const {
-    const Range lanes = lanes_of(rank());
+    const Range lanes = own_lanes();
     return lanes.size() == 0 ? no_lanes_.data() : held_(lanes.begin);
   }
 
@@ -148,7 +134,7 @@ class GradientExchange {
 
   [[nodiscard]] int rank() const { return communicator_->rank(); }
   [[nodiscard]] int ranks() const { return communicator_->size(); }
-  [[nodiscard]] Range lanes_of(int rank) const { return share(lanes_, ranks(), rank); }
+  [[nodiscard]] Range own_lanes() const { return held_sums_.lanes_of(rank()); }
 
   //! Calls `f(range)` for the parts of the gradient buffer that make up a piece: its parameters,
   //! and the further uses of those that are tied.
@@ -196,7 +182,7 @@ class GradientExchange {
   template <class T, class Leaving>
   void add_messages(std::size_t b, T* arriving, Leaving leaving) {
     messages_.clear();
-    for_others([&](int peer, index_t) {
+    held_sums_.for_others(rank(), [&](int peer, index_t) {
       for_parts(plan_->piece(b, rank()), [&](Range part) {
         messages_.push_back(comm::receive_from(peer, arriving, part.size()));
         arriving += part.size();
@@ -204,7 +190,7 @@ class GradientExchange {
     });
     for (int peer = 0; peer < ranks(); ++peer) {
       if (peer == rank()) continue;
-      for (const index_t sum : sums_of(rank())) {
+      for (const index_t sum : held_sums_.of(rank())) {
         for_parts(plan_->piece(b, peer), [&](Range part) {
           messages_.push_back(
               comm::send_to(peer, leaving(own_sum(sum) + part.begin, part.size()), part.size()));
@@ -220,7 +206,7 @@ class GradientExchange {
   }
   [[nodiscard]] index_t count_others() const {
     index_t others = 0;
-    for_others([&](int, index_t) { ++others; });
+    held_sums_.for_others(rank(), [&](int, index_t) { ++others; });
     return others;
   }
   [[nodiscard]] index_t count_leaving(std::size_t b) const {
@@ -228,7 +214,7 @@ class GradientExchange {
     for (int peer = 0; peer < ranks(); ++peer) {
       if (peer != rank()) size += size_of_parts(plan_->piece(b, peer));
     }
-    return size * std::ssize(sums_of(rank()));
+    return size * std::ssize(held_sums_.of(rank()));
   }
 
   //! Adds the lanes in this rank's piece of a bucket.
@@ -243,16 +229,16 @@ class GradientExchange {
       bucket.arriving = {};
       bucket.leaving = {};
     }
-    std::vector<float*> at(static_cast<std::size_t>(count_sums()));  // of each, for one part
+    std::vector<float*> at(static_cast<std::size_t>(held_sums_.count()));  // of each, for one part
     const index_t size = size_of_parts(mine);
     index_t done = 0;
     for_parts(mine, [&](Range part) {
       std::ranges::fill(at, nullptr);
-      for (const index_t sum : sums_of(rank())) {
+      for (const index_t sum : held_sums_.of(rank())) {
         at[static_cast<std::size_t>(sum)] = own_sum(sum) + part.begin;
       }
       float* staged = bucket.staged.data() + done;
-      for_others([&](int, index_t sum) {
+      held_sums_.for_others(rank(), [&](int, index_t sum) {
         at[static_cast<std::size_t>(sum)] = staged;
         staged += size;
       });
@@ -278,7 +264,7 @@ class GradientExchange {
 
   //! The fast order: what this rank's lanes hold of a bucket goes into the first of them.
   void add_own_lanes(std::size_t b) {
-    const auto held = held_lanes(lanes_of(rank()));
+    const auto held = held_lanes(own_lanes());
     for (std::size_t i = 1; i < held.size(); ++i) {
       for (int r = 0; r < ranks(); ++r) {
         for_parts(plan_->piece(b, r), [&](Range part) {
@@ -293,7 +279,7 @@ class GradientExchange {
   void discard_all_but_sums(std::size_t b) {
     const float* const home = sums();
     const Range mine = plan_->piece(b, rank());
-    for (const index_t lane : held_lanes(lanes_of(rank()))) {
+    for (const index_t lane : held_lanes(own_lanes())) {
       for (int r = 0; r < ranks(); ++r) {
         for_parts(plan_->piece(b, r), [&](Range part) {
           if (held_(lane) == home && r == rank() && part.begin == mine.begin) return;
@@ -303,18 +289,7 @@ class GradientExchange {
     }
   }
 
-  //! The sums that are added in a tree: the lanes', or in fast order the ranks'.
-  [[nodiscard]] index_t count_sums() const {
-    return exchange_.order == Order::fast ? ranks() : lanes_;
-  }
-  //! Those of them that a rank holds.
-  [[nodiscard]] std::vector<index_t> sums_of(int rank) const {
-    if (exchange_.order == Order::canonical) return held_lanes(lanes_of(rank));
-    return lanes_of(rank).size() > 0 ? std::vector<index_t>{rank} : std::vector<index_t>{};
-  }
-  [[nodiscard]] float* own_sum(index_t sum) const {
-    return held_(exchange_.order == Order::fast ? lanes_of(rank()).begin : sum);
-  }
+  [[nodiscard]] float* own_sum(index_t sum) const { return held_(held_sums_.lane(rank(), sum)); }
 
   //! Adds sums in the order of the tree. Whichever of a pair is `home` takes the sum: a + b has the
   //! bits of b + a.
@@ -327,15 +302,6 @@ class GradientExchange {
     });
     if (at[0] != home) {
       std::memcpy(home, at[0], static_cast<std::size_t>(n) * sizeof(float));
-    }
-  }
-
-  //! Calls `f(rank, sum)` for the sums that the other ranks hold, in their order.
-  template <class F>
-  void for_others(const F& f) const {
-    for (int peer = 0; peer < ranks(); ++peer) {
-      if (peer == rank()) continue;
-      for (const index_t sum : sums_of(peer)) f(peer, sum);
     }
   }
 
@@ -414,7 +380,7 @@ class GradientExchange {
   C* communicator_;
   C gathering_;  // its messages keep an order of their own
   const nn::ParameterLayout* layout_;
-  index_t lanes_;
+  SumsOfRanks held_sums_;
   Held held_;
   Tensor<float, D> no_lanes_;  // where sums go on a rank that holds none
   Keep keep_;
