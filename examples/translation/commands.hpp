@@ -319,7 +319,7 @@ int train_command(const Options& options, Strategy& devices) {
     return 128 + interrupt.signal();
   }
 
-  const auto epochs = folder.epochs(last.epoch, o.average);
+  const auto epochs = folder.epochs(trainer.epochs(), o.average);
   if (!epochs.empty()) {
     if (reports) weft::train::average_models(epochs, folder.average());
     devices.wait_for_all();

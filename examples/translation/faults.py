@@ -21,14 +21,24 @@ EPOCHS = 6
 STARTED = "strategy zero2"
 
 
+def write_corpora(folder):
+    """train.de, train.en, valid.de and valid.en."""
+    for name, rows in (("train", pairs(300)), ("valid", pairs(20, 4000))):
+        rows = list(rows)
+        for side, language in enumerate(("de", "en")):
+            text = "".join(row[side] + "\n" for row in rows)
+            (folder / f"{name}.{language}").write_text(text)
+
+
+def check(holds, what):
+    if not holds:
+        raise SystemExit(f"does not hold: {what}")
+
+
 class Runs:
     def __init__(self, mpirun, program, folder):
         self.mpirun, self.program, self.folder = mpirun, os.path.abspath(program), folder
-        for name, rows in (("train", pairs(300)), ("valid", pairs(20, 4000))):
-            rows = list(rows)
-            for side, language in enumerate(("de", "en")):
-                text = "".join(row[side] + "\n" for row in rows)
-                (folder / f"{name}.{language}").write_text(text)
+        write_corpora(folder)
 
     def start(self, model, *arguments):
         environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1",
@@ -72,11 +82,6 @@ class Runs:
 
     def files(self, model):
         return {path.name: path.read_bytes() for path in (self.folder / model).iterdir()}
-
-
-def check(holds, what):
-    if not holds:
-        raise SystemExit(f"does not hold: {what}")
 
 
 def main(mpirun, program):

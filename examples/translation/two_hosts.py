@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-from check import pairs
+from faults import check, write_corpora
 
 TIMEOUT_S = 4
 SKIPPED = 77
@@ -94,11 +94,6 @@ def ip(*arguments):
     subprocess.run(["ip", *arguments], check=True)
 
 
-def check(holds, what):
-    if not holds:
-        raise SystemExit(f"does not hold: {what}")
-
-
 def training(program, folder, model, *arguments):
     return [program, "--timeout", TIMEOUT_S, *arguments, "train", folder / model,
             "--source", folder / "train.de", "--target", folder / "train.en",
@@ -117,11 +112,7 @@ def main(mpirun, program):
     program = os.path.abspath(program)
     with tempfile.TemporaryDirectory() as name, Hosts(pathlib.Path(name)) as hosts:
         folder = pathlib.Path(name)
-        for corpus, rows in (("train", pairs(300)), ("valid", pairs(20, 4000))):
-            rows = list(rows)
-            for side, language in enumerate(("de", "en")):
-                (folder / f"{corpus}.{language}").write_text(
-                    "".join(row[side] + "\n" for row in rows))
+        write_corpora(folder)
 
         run = hosts.mpirun(mpirun, training(program, folder, "hosts") + ["--max-epochs", 2])
         said = run.communicate(timeout=120)[0]

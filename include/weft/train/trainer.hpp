@@ -162,6 +162,9 @@ class Trainer {
     }
   }
 
+  //! Epochs that have ended, those before `resume` included.
+  [[nodiscard]] index_t epochs() const { return position_.epoch; }
+
   //! The loss per token on the validation set.
   [[nodiscard]] double validate() {
     parallel::LossSum sum;
