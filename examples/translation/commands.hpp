@@ -19,6 +19,7 @@
 #include <weft/train/interrupt.hpp>
 #include <weft/train/progress.hpp>
 #include <weft/train/run_folder.hpp>
+#include <weft/train/average_models.hpp>
 #include <weft/train/saved_model.hpp>
 #include <weft/train/trainer.hpp>
 #include <weft/train/translate.hpp>

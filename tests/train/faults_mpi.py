@@ -60,7 +60,7 @@ def main(mpirun, program):
                 continue
             check(code == 86, f"it fails, {what}")
             check(seconds < TIMEOUT_S + 5 + 5, f"in time, {what}")  # with start and training
-            words = {"throws": f"rank {rank}: injected", "full_disk": "rank 0: cannot write",
+            words = {"throws": f"rank {rank}: injected", "full_disk": f"rank {rank}: cannot write",
                      "stops": f"rank {rank} has not entered"}[kind]
             check(words in said, f"the rank and its fault are named, {what}")
             code, said, _ = run(path)

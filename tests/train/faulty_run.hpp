@@ -76,7 +76,7 @@ void train_to_the_end(C of_rank, const std::string& path, const Fault& fault, Ra
                {.seed = 5, .lanes = 3, .micro_batches = 3}, {2 * ops::block_size * 4, 4});
   train::TrainerHooks hooks;
   hooks.after_update = [&](const train::UpdateReport& report) {
-    if (fault.kind != Fault::Kind::full_disk || rank != 0) return;
+    if (fault.kind != Fault::Kind::full_disk || rank != fault.rank) return;
     if (report.update == fault.update) run.limit = std::make_unique<FileSizeLimit>(4096);
   };
   train::Trainer trainer(strategy, train_corpus, valid_corpus,
@@ -98,8 +98,7 @@ inline Fault fault_of(std::uint32_t seed, index_t posts) {
                : seed % 4 == 1 ? Fault::Kind::full_disk
                : seed % 4 == 2 ? Fault::Kind::not_finite
                                : Fault::Kind::throws;
-  fault.rank =
-      fault.kind == Fault::Kind::full_disk ? 0 : static_cast<int>(random[0] % ranks_of_faults);
+  fault.rank = static_cast<int>(random[0] % ranks_of_faults);
   fault.post = static_cast<index_t>(random[1]) % posts;
   fault.update = 1 + static_cast<index_t>(random[2]) % 11;
   return fault;

@@ -17,6 +17,7 @@
 #include <cstring>
 #include <numeric>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -167,6 +168,17 @@ void broadcast(C& communicator, std::span<T> values, int root,
   transfer.wait();
   start_all_gather(communicator, values.data(), pieces, purpose, transfer, messages);
   transfer.wait();
+}
+
+//! What `root` says, which others do not know the length of.
+template <Communicator C>
+[[nodiscard]] std::string broadcast_text(C& communicator, std::string said, int root,
+                                         const Purpose& purpose = {"broadcast", "text"}) {
+  auto size = static_cast<index_t>(said.size());
+  broadcast(communicator, std::span(&size, 1), root, purpose);
+  said.resize(static_cast<std::size_t>(size));
+  broadcast(communicator, std::span(said), root, purpose);
+  return said;
 }
 
 //! The ranks that share a color, in the order of (key, rank), and the caller's place among them.

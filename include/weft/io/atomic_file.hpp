@@ -9,6 +9,7 @@
 #pragma once
 
 #include <weft/core/error.hpp>
+#include <weft/core/index.hpp>
 #include <weft/core/text.hpp>
 #include <weft/io/file_descriptor.hpp>
 
@@ -64,19 +65,18 @@ class AtomicFile {
 
   //! Appends bytes. **Cost.** At least one system call: write in large pieces.
   void write(std::span<const std::byte> bytes) {
-    while (!bytes.empty()) {
-      const auto written = ::write(file_.get(), bytes.data(), bytes.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written < 0) throw system_error("write", path_);
-      bytes = bytes.subspan(static_cast<std::size_t>(written));
-    }
+    write_at(file_, end_, bytes, path_);
+    end_ += static_cast<index_t>(bytes.size());
   }
   void write(std::string_view bytes) { write(std::as_bytes(std::span(bytes))); }
 
+  //! What the file is called until `commit`: others may write parts of it under that name, as
+  //! FilePart does.
+  [[nodiscard]] const std::string& temporary() const { return temporary_; }
+
   //! Puts the new file in the place of the old one; nothing can be written afterwards.
   void commit() {
-    if (::fsync(file_.get()) != 0) throw system_error("write", path_);
-    if (::close(file_.release()) != 0) throw system_error("write", path_);
+    sync_and_close(file_, path_);
     if (std::rename(temporary_.c_str(), path_.c_str()) != 0) throw system_error("replace", path_);
     temporary_.clear();
     sync_folder();
@@ -117,6 +117,7 @@ class AtomicFile {
   std::string path_;
   std::string temporary_;  // empty once committed
   FileDescriptor file_;
+  index_t end_ = 0;
 };
 
 //! Replaces the file `path` by `bytes`; see AtomicFile.

@@ -4,12 +4,15 @@
 #pragma once
 
 #include <weft/core/error.hpp>
+#include <weft/core/index.hpp>
 #include <weft/core/text.hpp>
 
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstddef>
 #include <cstring>
+#include <span>
 #include <string_view>
 #include <utility>
 
@@ -44,6 +47,23 @@ class FileDescriptor {
 [[nodiscard]] inline SystemError system_error(std::string_view action, std::string_view path,
                                               Place where = Place::here()) {
   return SystemError(text("cannot ", action, " ", path, ": ", std::strerror(errno)), where);
+}
+
+//! Writes all bytes from `offset` on; `path` stands in errors. **Errors.** SystemError.
+inline void write_at(const FileDescriptor& file, index_t offset, std::span<const std::byte> bytes,
+                     std::string_view path) {
+  while (!bytes.empty()) {
+    const auto written = ::pwrite(file.get(), bytes.data(), bytes.size(), offset);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) throw system_error("write", path);
+    bytes = bytes.subspan(static_cast<std::size_t>(written));
+    offset += written;
+  }
+}
+
+//! Closes a file when what was written is on the disk. **Errors.** SystemError.
+inline void sync_and_close(FileDescriptor& file, std::string_view path) {
+  if (::fsync(file.get()) != 0 || ::close(file.release()) != 0) throw system_error("write", path);
 }
 
 }  // namespace weft::io

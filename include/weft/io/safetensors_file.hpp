@@ -86,6 +86,21 @@ class SafetensorsFile {
     read_at(data_begin_ + entry.begin, std::as_writable_bytes(out));
   }
 
+  //! Copies elements `first` and following of the tensor of that name, which has type T and so
+  //! many.
+  template <FileElement T>
+  void read_part(std::string_view name, index_t first, std::span<T> out) const {
+    const auto& entry = tensor(name);
+    const index_t begin = entry.begin + first * index_t{sizeof(T)};
+    if (entry.dtype != dtype_of<T> || first < 0 ||
+        begin + std::ssize(std::as_bytes(out)) > entry.end) {
+      throw FormatError(text(path_, ": tensor ", detail::in_quotes(name), " is ", entry.dtype, " ",
+                             detail::to_text(entry.shape), ", not ", dtype_of<T>, " with elements ",
+                             first, " to ", first + std::ssize(out)));
+    }
+    read_at(data_begin_ + begin, std::as_writable_bytes(out));
+  }
+
   //! Copies the bytes of a tensor of any type; there must be exactly `out.size()`.
   void read_bytes(std::string_view name, std::span<std::byte> out) const {
     const auto& entry = tensor(name);

@@ -110,8 +110,10 @@ class DataParallel : public OneProcess {
   [[nodiscard]] TrainingState<Optimizer, D>& state() { return state_; }
   [[nodiscard]] const TrainingState<Optimizer, D>& state() const { return state_; }
 
-  //! One of the optimizer's buffers, for all parameters.
-  [[nodiscard]] std::vector<float> whole_buffer(std::size_t i) { return to_host(state_.buffer(i)); }
+  //! The values that this process writes into files: all.
+  [[nodiscard]] std::vector<Range> saved_here() const {
+    return {{0, objective_.layout().values}};
+  }
 
  private:
   [[nodiscard]] Range lanes_of(int index) const { return share(recipe_.lanes, devices(), index); }

@@ -156,6 +156,11 @@ class DistributedDataParallel {
     return ranks > 0;
   }
 
+  //! What the first rank says. All ranks ask.
+  [[nodiscard]] std::string text_of_root(std::string said) {
+    return comm::broadcast_text(*communicator_, std::move(said), 0);
+  }
+
   //! Calls `f(device, index)` on every device of this rank: on one.
   template <class F>
   void on_devices(F&& f) {
@@ -174,18 +179,13 @@ class DistributedDataParallel {
   class Whole;
   [[nodiscard]] Whole whole_values() { return Whole(*this); }
 
-  //! One of the optimizer's buffers, for all parameters. All ranks ask.
-  [[nodiscard]] std::vector<float> whole_buffer(std::size_t i) {
-    const auto owned = to_host(state_.buffer(i));
-    if constexpr (shard == Shard::nothing) return owned;
-    std::vector<float> whole(static_cast<std::size_t>(layout().trained));
-    auto from = owned.begin();
-    for (const Range piece : state_.owned()) {
-      std::copy_n(from, piece.size(), whole.begin() + piece.begin);
-      from += piece.size();
-    }
-    exchange_.gather(whole.data());
-    return whole;
+  //! The values that this rank writes into files, as it does the optimizer's state for them: its
+  //! shard. Where every rank has all, and of what no rank updates, the first one writes all.
+  [[nodiscard]] std::vector<Range> saved_here() const {
+    if (shard == Shard::nothing && !is_root()) return {};
+    auto ranges = owned();
+    if (is_root()) ranges.push_back({layout().trained, layout().values});
+    return ranges;
   }
 
  private:

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <span>
+#include <string>
 
 namespace weft::parallel {
 
@@ -18,6 +19,9 @@ struct OneProcess {
 
   //! Whether it is so on any rank.
   [[nodiscard]] static constexpr bool on_any_rank(bool here) { return here; }
+
+  //! What the first rank says.
+  [[nodiscard]] static std::string text_of_root(std::string said) { return said; }
 
   [[nodiscard]] static constexpr int rank() { return 0; }
   [[nodiscard]] static constexpr int ranks() { return 1; }

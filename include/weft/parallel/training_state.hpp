@@ -61,12 +61,18 @@ class TrainingState {
   //! Of the owned parameters.
   [[nodiscard]] const Tensor<float, D>& buffer(std::size_t i) const { return state_[i]; }
   [[nodiscard]] const std::vector<Range>& owned() const { return owned_; }
-  //! Takes the owned part of a buffer for all parameters.
-  void set_buffer(std::size_t i, std::span<const float> whole) {
-    float* to = state_[i].data();
+  //! Where an owned parameter's element is in a buffer.
+  [[nodiscard]] index_t place_of(index_t parameter) const {
+    index_t place = 0;
     for (const Range piece : owned_) {
-      to = std::copy_n(whole.data() + piece.begin, piece.size(), to);
+      if (parameter < piece.end) return place + parameter - piece.begin;
+      place += piece.size();
     }
+    return place;
+  }
+  //! Takes a buffer's elements, of the owned parameters.
+  void set_buffer(std::size_t i, std::span<const float> elements) {
+    std::ranges::copy(elements, state_[i].data());
   }
   [[nodiscard]] static std::string_view buffer_name(std::size_t i) {
     return Optimizer::state_names[i];

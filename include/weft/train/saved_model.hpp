@@ -11,13 +11,18 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include <weft/core/chunks.hpp>
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
-#include <weft/io/safetensors.hpp>
+#include <weft/io/dtype.hpp>
+#include <weft/io/safetensors_file.hpp>
+#include <weft/io/safetensors_layout.hpp>
 #include <weft/nn/parameter_layout.hpp>
 #include <weft/tensor/tensor.hpp>
+#include <weft/train/file_of_ranks.hpp>
 
 namespace weft::train {
 
@@ -41,33 +46,71 @@ inline std::vector<nn::NamedParameter> trained_parameters(std::vector<nn::NamedP
   return all;
 }
 
-//! Appends the parameters' slices of one buffer, named `prefix` and the parameter's path.
-inline void append_slices(std::vector<io::StoredTensor>& tensors,
-                          const std::vector<nn::NamedParameter>& parameters,
-                          std::string_view prefix, std::span<const float> buffer) {
+//! Appends the tensors that a buffer has for each parameter, named `prefix` and its path.
+inline void append_tensors(std::vector<io::TensorEntry>& tensors,
+                           const std::vector<nn::NamedParameter>& parameters,
+                           std::string_view prefix) {
   for (const auto& [name, p] : parameters) {
-    tensors.push_back(io::stored<float>(std::string(prefix) + name, extents(p.shape),
-                                        buffer.subspan(static_cast<std::size_t>(p.value_offset),
-                                                       static_cast<std::size_t>(p.size()))));
+    tensors.push_back({std::string(prefix) + name, io::dtype_of<float>, extents(p.shape)});
   }
 }
 
-//! The other way.
-//!
-//! **Errors.** FormatError, naming the tensor, unless each is there with its type and shape.
-inline void read_slices(const io::SafetensorsFile& file,
-                        const std::vector<nn::NamedParameter>& parameters, std::string_view prefix,
-                        std::span<float> buffer) {
-  for (const auto& [name, p] : parameters) {
-    const std::string full = std::string(prefix) + name;
-    if (file.tensor(full).shape != extents(p.shape)) {
-      throw FormatError(text(file.path(), ": tensor \"", full, "\" has the shape ",
-                             io::detail::to_text(file.tensor(full).shape), ", the model's has ",
-                             p.shape));
+//! Calls `f(tensor, first, elements)` for what a buffer of all parameters has, in some ranges, of
+//! each of their tensors: its elements from `first` on, which lie at `elements` in the buffer.
+template <class F>
+void for_slices(const std::vector<nn::NamedParameter>& parameters, std::string_view prefix,
+                std::span<const Range> ranges, const F& f) {
+  for (const Range range : ranges) {
+    for (const auto& [name, p] : parameters) {
+      const Range slice{std::max(range.begin, p.value_offset),
+                        std::min(range.end, p.value_offset + p.size())};
+      if (slice.size() > 0) f(std::string(prefix) + name, slice.begin - p.value_offset, slice);
     }
-    file.read<float>(full, buffer.subspan(static_cast<std::size_t>(p.value_offset),
-                                          static_cast<std::size_t>(p.size())));
   }
+}
+
+//! **Errors.** FormatError, naming the tensor, unless each is there with its type and shape.
+inline void check_tensors(const io::SafetensorsFile& file,
+                          const std::vector<nn::NamedParameter>& parameters,
+                          std::string_view prefix) {
+  for (const auto& [name, p] : parameters) {
+    const auto& tensor = file.tensor(std::string(prefix) + name);
+    if (tensor.shape != extents(p.shape)) {
+      throw FormatError(text(file.path(), ": tensor \"", tensor.name, "\" has the shape ",
+                             io::detail::to_text(tensor.shape), ", the model's has ", p.shape));
+    }
+  }
+}
+
+//! Reads what a buffer of all parameters has in some ranges; `at(i)` is where its element i goes.
+//!
+//! **Errors.** As check_tensors, and FormatError if one is of another type.
+template <class At>
+void read_slices(const io::SafetensorsFile& file, const std::vector<nn::NamedParameter>& parameters,
+                 std::string_view prefix, std::span<const Range> ranges, const At& at) {
+  check_tensors(file, parameters, prefix);
+  for_slices(parameters, prefix, ranges,
+             [&](const std::string& tensor, index_t first, Range slice) {
+               file.read_part<float>(tensor, first,
+                                     {at(slice.begin), static_cast<std::size_t>(slice.size())});
+             });
+}
+
+//! The other way.
+template <class Strategy, class At>
+void write_slices(FileOfRanks<Strategy>& file, const std::vector<nn::NamedParameter>& parameters,
+                  std::string_view prefix, std::span<const Range> ranges, const At& at) {
+  for_slices(parameters, prefix, ranges,
+             [&](const std::string& tensor, index_t first, Range slice) {
+               file.template write<float>(
+                   tensor, first, {at(slice.begin), static_cast<std::size_t>(slice.size())});
+             });
+}
+
+//! What stands before the names of the tensors of an optimizer's buffer.
+template <class State>
+std::string buffer_prefix(const State& state, std::size_t i) {
+  return std::string(state.buffer_name(i)) + "/";
 }
 
 inline std::span<float> elements(const Tensor<float>& tensor) {
@@ -98,18 +141,21 @@ template <class Number>
 
 }  // namespace detail
 
-//! Writes the parameters under their names. All ranks call it, and the first one writes.
+//! Writes the parameters under their names. All ranks call it, and each writes its share.
 //!
 //! **Errors.** SystemError if the file cannot be written; an old one then stays as it was.
 template <class Strategy>
 void save_model(Strategy& strategy, const std::string& path, io::Metadata metadata) {
-  [[maybe_unused]] const auto whole = strategy.whole_values();
-  if (!strategy.is_root()) return;
   metadata["format"] = "pt";
-  std::vector<io::StoredTensor> tensors;
   const auto parameters = detail::saved_parameters(nn::named_parameters(strategy.objective()));
-  detail::append_slices(tensors, parameters, "", detail::elements(strategy.state().values()));
-  io::write_safetensors(path, tensors, metadata);
+  std::vector<io::TensorEntry> tensors;
+  detail::append_tensors(tensors, parameters, "");
+  const io::SafetensorsLayout layout(std::move(tensors), metadata);
+  FileOfRanks file(strategy, path, layout);
+  const float* const values = strategy.state().values().data();
+  detail::write_slices(file, parameters, "", strategy.saved_here(),
+                       [&](index_t i) { return values + i; });
+  file.commit();
 }
 
 //! Reads what `save_model` wrote, and returns its metadata. All ranks call it.
@@ -122,8 +168,9 @@ io::Metadata load_model(Strategy& strategy, const std::string& path) {
   const auto parameters = detail::saved_parameters(nn::named_parameters(strategy.objective()));
   [[maybe_unused]] const auto whole = strategy.whole_values();
   const auto values = detail::elements(strategy.state().values());
+  const Range all[] = {{0, std::ssize(values)}};
   std::vector<float> read(values.begin(), values.end());
-  detail::read_slices(file, parameters, "", read);
+  detail::read_slices(file, parameters, "", all, [&](index_t i) { return read.data() + i; });
   detail::expect_tensors(file, "the model", std::ssize(parameters));
   std::memcpy(values.data(), read.data(), values.size_bytes());
   return file.metadata();
@@ -131,20 +178,18 @@ io::Metadata load_model(Strategy& strategy, const std::string& path) {
 
 //! Writes parameters, the optimizer's buffers and the counters: everything that the next update
 //! depends on, but the data. The file does not depend on the strategy, the number of devices or of
-//! ranks. All ranks call it, and the first one writes.
+//! ranks. All ranks call it, and each writes its share.
+//!
+//! **Errors.** As save_model.
 template <class Strategy>
 void save_state(Strategy& strategy, const std::string& path, io::Metadata metadata) {
   const auto& state = strategy.state();
   const auto parameters = detail::saved_parameters(nn::named_parameters(strategy.objective()));
   const auto trained = detail::trained_parameters(parameters);
-  std::vector<std::vector<float>> buffers;
-  for (std::size_t i = 0; i < state.buffers; ++i) buffers.push_back(strategy.whole_buffer(i));
-  [[maybe_unused]] const auto whole = strategy.whole_values();
-  if (!strategy.is_root()) return;
-  std::vector<io::StoredTensor> tensors;
-  detail::append_slices(tensors, parameters, "value/", detail::elements(state.values()));
+  std::vector<io::TensorEntry> tensors;
+  detail::append_tensors(tensors, parameters, "value/");
   for (std::size_t i = 0; i < state.buffers; ++i) {
-    detail::append_slices(tensors, trained, std::string(state.buffer_name(i)) + "/", buffers[i]);
+    detail::append_tensors(tensors, trained, detail::buffer_prefix(state, i));
   }
   const auto& recipe = strategy.recipe();
   metadata["updates"] = std::to_string(state.updates());
@@ -153,7 +198,17 @@ void save_state(Strategy& strategy, const std::string& path, io::Metadata metada
   metadata["lanes"] = std::to_string(recipe.lanes);
   metadata["micro_batches"] = std::to_string(recipe.micro_batches);
   metadata["clip_norm"] = text(recipe.clip_norm);
-  io::write_safetensors(path, tensors, metadata);
+  const io::SafetensorsLayout layout(std::move(tensors), metadata);
+  FileOfRanks file(strategy, path, layout);
+  const float* const values = state.values().data();
+  detail::write_slices(file, parameters, "value/", strategy.saved_here(),
+                       [&](index_t i) { return values + i; });
+  for (std::size_t i = 0; i < state.buffers; ++i) {
+    const float* const buffer = state.buffer(i).data();
+    detail::write_slices(file, trained, detail::buffer_prefix(state, i), strategy.saved_here(),
+                         [&](index_t p) { return buffer + state.place_of(p); });
+  }
+  file.commit();
 }
 
 //! The whole number, 0 or more, that a file's metadata has under a name. **Errors.** FormatError if
@@ -200,14 +255,16 @@ io::Metadata load_state(Strategy& strategy, const std::string& path) {
   const auto trained = detail::trained_parameters(parameters);
   std::vector<std::vector<float>> buffers;
   for (std::size_t i = 0; i < state.buffers; ++i) {
-    auto& buffer =
-        buffers.emplace_back(static_cast<std::size_t>(strategy.objective().layout().trained));
-    detail::read_slices(file, trained, std::string(state.buffer_name(i)) + "/", buffer);
+    auto& buffer = buffers.emplace_back(static_cast<std::size_t>(state.buffer(i).size()));
+    detail::read_slices(file, trained, detail::buffer_prefix(state, i), state.owned(),
+                        [&](index_t p) { return buffer.data() + state.place_of(p); });
   }
   [[maybe_unused]] const auto whole = strategy.whole_values();
   const auto now = detail::elements(state.values());
+  const Range all[] = {{0, std::ssize(now)}};
   std::vector<float> values(now.begin(), now.end());
-  detail::read_slices(file, parameters, "value/", values);
+  detail::read_slices(file, parameters, "value/", all,
+                      [&](index_t i) { return values.data() + i; });
   detail::expect_tensors(
       file, "a state of this run",
       std::ssize(parameters) + static_cast<index_t>(state.buffers) * std::ssize(trained));
@@ -216,49 +273,6 @@ io::Metadata load_state(Strategy& strategy, const std::string& path) {
   for (std::size_t i = 0; i < state.buffers; ++i) state.set_buffer(i, buffers[i]);
   state.set_counters(updates, skipped);
   return metadata;
-}
-
-//! Writes the mean of several saved models: parameter by parameter, in double.
-//!
-//! **Errors.** ArgumentError without models; FormatError unless all have the same tensors.
-inline void average_models(std::span<const std::string> paths, const std::string& to) {
-  if (paths.empty()) throw ArgumentError("average_models: no models");
-  const io::SafetensorsFile first(paths.front());
-  std::vector<std::vector<double>> sums;
-  for (const auto& path : paths) {
-    const io::SafetensorsFile file(path);
-    if (file.tensors().size() != first.tensors().size()) {
-      throw FormatError(text(path, ": has ", file.tensors().size(), " tensors, ", first.path(),
-                             " has ", first.tensors().size()));
-    }
-    sums.resize(first.tensors().size());
-    for (std::size_t i = 0; i < sums.size(); ++i) {
-      const auto& entry = first.tensors()[i];
-      if (file.tensor(entry.name).shape != entry.shape) {
-        throw FormatError(text(path, ": tensor \"", entry.name, "\" has the shape ",
-                               io::detail::to_text(file.tensor(entry.name).shape), ", that of ",
-                               first.path(), " has ", io::detail::to_text(entry.shape)));
-      }
-      index_t size = 1;
-      for (const index_t extent : entry.shape) size *= extent;
-      std::vector<float> values(static_cast<std::size_t>(size));
-      file.read<float>(entry.name, std::span(values));
-      sums[i].resize(values.size());
-      for (std::size_t k = 0; k < values.size(); ++k) sums[i][k] += static_cast<double>(values[k]);
-    }
-  }
-  std::vector<std::vector<float>> means;
-  std::vector<io::StoredTensor> tensors;
-  means.reserve(sums.size());
-  for (std::size_t i = 0; i < sums.size(); ++i) {
-    auto& mean = means.emplace_back();
-    for (const double sum : sums[i]) {
-      mean.push_back(static_cast<float>(sum / static_cast<double>(paths.size())));
-    }
-    const auto& entry = first.tensors()[i];
-    tensors.push_back(io::stored<float>(entry.name, entry.shape, mean));
-  }
-  io::write_safetensors(to, tensors, first.metadata());
 }
 
 }  // namespace weft::train

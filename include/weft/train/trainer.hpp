@@ -80,8 +80,8 @@ struct TrainerHooks {
   std::function<bool()> interrupted;
 };
 
-//! Trains a strategy on a corpus. All ranks of a strategy that has ranks do the same; the first one
-//! writes the files.
+//! Trains a strategy on a corpus. All ranks of a strategy that has ranks do the same. Files are
+//! written by the first rank, or by all, each its shard, where a rank has no more than that.
 //!
 //! After every epoch the model is validated and the run's state saved; the best model so far is
 //! kept, as are the last few. A run that was saved goes on with the same bits.

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/io/safetensors_layout.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "../message_of.hpp"
+
+using namespace weft;
+using io::DType;
+using io::SafetensorsLayout;
+using io::TensorEntry;
+using weft::testing::message_of;
+using Entries = std::vector<TensorEntry>;
+
+TEST_CASE("larger element types come first, then names, without a gap behind the header") {
+  const SafetensorsLayout layout(
+      Entries{{"b", DType::F32, {2}}, {"a", DType::F32, {3, 1}}, {"c", DType::I64, {1}}}, {});
+  const auto header = static_cast<index_t>(layout.header().size());
+  CHECK(header % 8 == 0);
+  std::uint64_t length = 0;
+  std::memcpy(&length, layout.header().data(), sizeof length);
+  CHECK(static_cast<index_t>(length) == header - 8);
+  CHECK(layout.begin("c") == header);
+  CHECK(layout.begin("a") == header + 8);
+  CHECK(layout.begin("b") == header + 20);
+  CHECK(layout.tensors().back().end == 28);
+}
+
+TEST_CASE("names and shapes that no file can have are refused") {
+  const auto refused = [](const Entries& entries) {
+    return message_of<ArgumentError>([&] { return SafetensorsLayout(entries, {}), 0; });
+  };
+  CHECK(refused({{"a", DType::F32, {1}}, {"b", DType::F32, {1}}, {"a", DType::I8, {1}}}) ==
+        "safetensors: the name \"a\" is taken");
+  CHECK(refused({{"__metadata__", DType::F32, {1}}}) ==
+        "safetensors: the name \"__metadata__\" is taken");
+  CHECK(refused({{"\xff", DType::F32, {1}}}) == "safetensors: \"?\" is not UTF-8");
+  CHECK(refused({{"a", DType::F32, {INT64_MAX, 2}}}) ==
+        text("safetensors: tensor \"a\" cannot have the shape (", INT64_MAX, ", 2)"));
+  const SafetensorsLayout layout({}, {});
+  CHECK(message_of<ArgumentError>([&] { return layout.begin("a"); }) ==
+        "safetensors: no tensor is called \"a\"");
+}

@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+// States that ranks save and load together.
+#include <weft/train/saved_model.hpp>
+
+#include <weft/comm/launch.hpp>
+#include <weft/parallel/distributed_data_parallel.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <filesystem>
+#include <numeric>
+#include <string>
+#include <vector>
+
+#include "../message_of.hpp"
+#include "../temporary_folder.hpp"
+#include "small_runs.hpp"
+
+using namespace weft;
+using namespace weft::testing;
+using namespace weft::train;
+using comm::ThreadCommunicator;
+using parallel::Shard;
+
+namespace {
+
+constexpr comm::Timeout patience{60.0};
+
+//! Calls `f(strategy)` on every rank, with buckets so small that a rank's share is in many pieces.
+template <Shard shard, class F>
+void on_ranks(int ranks, const F& f) {
+  comm::launch_threads(ranks, patience, [&](ThreadCommunicator& communicator) {
+    Cpu device;
+    DistributedDataParallel<SmallModel, SmallLoss, shard> strategy(
+        device, communicator, small_objective(), optim::Adam(), small_recipe,
+        {2 * ops::block_size * 4, 4});
+    f(strategy);
+  });
+}
+
+//! Saves a state after three updates, as `file` has it, and goes on from `file` to `end`.
+template <Shard shard>
+void save_and_go_on(int ranks, const TemporaryFolder& folder, const std::string& file,
+                    const std::vector<float>& end) {
+  const std::string path = folder.path("state");
+  on_ranks<shard>(ranks, [&](auto& strategy) {
+    train_on(strategy, 0, 3);
+    save_state(strategy, path, {});
+  });
+  CAPTURE(static_cast<int>(shard), ranks);
+  CHECK(bytes_of(path) == bytes_of(file));
+  std::vector<int> same(static_cast<std::size_t>(ranks));
+  on_ranks<shard>(ranks, [&](auto& strategy) {
+    load_state(strategy, file);
+    train_on(strategy, 3, 6);
+    [[maybe_unused]] const auto whole = strategy.whole_values();
+    same[static_cast<std::size_t>(strategy.rank())] =
+        to_host(strategy.state().values()) == end ? 1 : 0;
+  });
+  CHECK(same == std::vector<int>(static_cast<std::size_t>(ranks), 1));
+}
+
+}  // namespace
+
+TEST_CASE("ranks save the bytes that one device saves, and go on from them with the same bits") {
+  const TemporaryFolder folder;
+  OneDevice<> whole;
+  train_on(whole.strategy, 0, 3);
+  const std::string file = folder.path("one");
+  save_state(whole.strategy, file, {});
+  train_on(whole.strategy, 3, 6);
+  const auto end = contents_of(whole.strategy).buffers[0];
+  for (const int ranks : {1, 2, 3}) {
+    save_and_go_on<Zero<0>>(ranks, folder, file, end);
+    save_and_go_on<Zero<1>>(ranks, folder, file, end);
+    save_and_go_on<Zero<2>>(ranks, folder, file, end);
+    save_and_go_on<Zero<3>>(ranks, folder, file, end);
+  }
+}
+
+TEST_CASE("each rank writes its shard, and together they write everything once") {
+  for (const int ranks : {2, 3}) {
+    std::vector<std::vector<Range>> saved(static_cast<std::size_t>(ranks));
+    nn::ParameterLayout layout;
+    on_ranks<Zero<2>>(ranks, [&](auto& strategy) {
+      saved[static_cast<std::size_t>(strategy.rank())] = strategy.saved_here();
+      if (strategy.is_root()) layout = strategy.objective().layout();
+    });
+    std::vector<int> times(static_cast<std::size_t>(layout.values));
+    for (const auto& of_rank : saved) {
+      index_t trained = 0;
+      for (const Range range : of_rank) {
+        if (range.begin < layout.trained) trained += range.size();
+        for (index_t i = range.begin; i < range.end; ++i) ++times[static_cast<std::size_t>(i)];
+      }
+      CAPTURE(ranks);
+      CHECK(trained > layout.trained / ranks - 2 * ops::block_size);
+    }
+    CHECK(times == std::vector<int>(times.size(), 1));
+  }
+}
+
+TEST_CASE("where one rank cannot write its share, the old file stays") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("state");
+  on_ranks<Zero<1>>(2, [&](auto& strategy) { save_state(strategy, path, {}); });
+  const auto before = bytes_of(path);
+  std::string said;
+  try {
+    on_ranks<Zero<1>>(2, [&](auto& strategy) {
+      train_on(strategy, 0, 1);
+      const io::SafetensorsLayout layout({{"numbers", io::dtype_of<float>, {8}}}, {});
+      FileOfRanks file(strategy, path, layout);
+      const float numbers[4] = {1, 2, 3, 4};
+      file.template write<float>(strategy.rank() == 0 ? "numbers" : "letters", 0, numbers);
+      file.commit();
+    });
+  } catch (const comm::RankError& error) {
+    said = error.what();
+  }
+  CHECK(said.find("no tensor is called \"letters\"") != std::string::npos);
+  CHECK(bytes_of(path) == before);
+  CHECK(std::distance(std::filesystem::directory_iterator(folder.path("")), {}) == 1);
+}
