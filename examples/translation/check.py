@@ -144,10 +144,23 @@ class Translation(unittest.TestCase):
                                           ("idle", DISTRIBUTED, "--ranks", 3),
                                           ("zero1", ZERO1, "--ranks", 2),
                                           ("zero2", ZERO2, "--ranks", 2),
-                                          ("zero3", ZERO3, "--ranks", 3)):
+                                          ("zero3", ZERO3, "--ranks", 3),
+                                          ("kept", ZERO3, "--ranks", 2,
+                                           "--reshard-after-forward", "false")):
             run = self.train(*recipe, *arguments, model=name, program=program)
             self.assertEqual(run.returncode, 0, run.stderr)
             self.assert_same_files("one", name, "epoch-2.safetensors", "state.safetensors")
+
+    def test_what_is_sent_less_changes_the_model_little(self):
+        losses = []
+        for name, *exchange in (("all",), ("less", "--order", "fast", "--wire", "bfloat16")):
+            summary = self.folder / f"{name}.json"
+            run = self.train("--max-epochs", 2, "--lanes", 4, "--ranks", 2, *exchange,
+                             "--summary", summary, model=name, program=DISTRIBUTED)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            losses.append(json.loads(summary.read_text())["train_loss"])
+        self.assertNotEqual(*losses)
+        self.assertLess(abs(losses[0] - losses[1]), 0.01 * losses[0])
 
     @unittest.skipIf(len(sys.argv) > 1 and sys.argv[1] == "-", "no mpirun")
     def test_processes_give_the_same_model_as_threads(self):

@@ -16,10 +16,10 @@
 #include <weft/metrics/tokenizers.hpp>
 #include <weft/optim/adam.hpp>
 #include <weft/optim/schedules.hpp>
+#include <weft/train/average_models.hpp>
 #include <weft/train/interrupt.hpp>
 #include <weft/train/progress.hpp>
 #include <weft/train/run_folder.hpp>
-#include <weft/train/average_models.hpp>
 #include <weft/train/saved_model.hpp>
 #include <weft/train/trainer.hpp>
 #include <weft/train/translate.hpp>

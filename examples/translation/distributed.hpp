@@ -31,9 +31,9 @@ struct Distributed {
       weft::DistributedDataParallel<Model, Loss, shard, weft::optim::Adam, weft::Cpu, Communicator>;
 
   Distributed(int /*ranks*/, int threads)
-      : Distributed(Communicator(weft::comm::SelfCommunicator()), threads) {}
-  Distributed(Communicator of_rank, int threads)
-      : communicator(std::move(of_rank)), device(threads) {}
+      : Distributed(Communicator(weft::comm::SelfCommunicator()), threads, {}) {}
+  Distributed(Communicator of_rank, int threads, weft::Exchange exchange_of_ranks)
+      : communicator(std::move(of_rank)), device(threads), exchange(exchange_of_ranks) {}
 
   static int default_devices() { return environment().size; }
   static int most_devices() { return 1024; }
@@ -45,7 +45,7 @@ struct Distributed {
 
   Type make(typename Type::Objective objective, const weft::optim::Adam& adam,
             const weft::parallel::Recipe& recipe) {
-    return Type(device, communicator, std::move(objective), adam, recipe);
+    return Type(device, communicator, std::move(objective), adam, recipe, {}, exchange);
   }
 
   //! Calls `train(strategy)` on every rank, and returns what it does on the first.
@@ -54,7 +54,8 @@ struct Distributed {
     int result = 0;
     weft::comm::launch_ranks(environment(), options.devices, weft::comm::Timeout(options.timeout_s),
                              [&](Communicator& communicator) {
-                               Distributed strategy(communicator, options.threads);
+                               Distributed strategy(communicator, options.threads,
+                                                    options.exchange);
                                const int ended = train(strategy);
                                if (strategy.is_root()) result = ended;
                              });
@@ -68,6 +69,7 @@ struct Distributed {
 
   Communicator communicator;
   weft::Cpu device;
+  weft::Exchange exchange;
 };
 
 }  // namespace translation

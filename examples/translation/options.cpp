@@ -113,6 +113,28 @@ void add_train(CLI::App& app, TrainOptions& o) {
   app.add_option("--log", o.log, "Write a JSON object for each epoch to this file")->group(run);
 }
 
+void add_exchange(CLI::App& app, weft::Exchange& exchange, const std::string& strategy) {
+  using weft::Order, weft::Wire;
+  const std::map<std::string, Order> orders{{"canonical", Order::canonical}, {"fast", Order::fast}};
+  const std::map<std::string, Wire> wires{{"float32", Wire::float32}, {"bfloat16", Wire::bfloat16}};
+  const std::string group = "Between ranks";
+  app.add_option("--order", exchange.order,
+                 "Of adding gradients: canonical has the bits of one device, fast sends less")
+      ->transform(CLI::CheckedTransformer(orders).description("canonical or fast"))
+      ->default_str("canonical")
+      ->group(group);
+  app.add_option("--wire", exchange.wire, "What gradients are sent as: float32 or bfloat16")
+      ->transform(CLI::CheckedTransformer(wires).description("float32 or bfloat16"))
+      ->default_str("float32")
+      ->group(group);
+  if (strategy == "zero3") {
+    app.add_option(
+           "--reshard-after-forward", exchange.reshard_after_forward,
+           "Give a layer's parameters back until the backward pass: less memory, more to send")
+        ->group(group);
+  }
+}
+
 void add_translate(CLI::App& app, TranslateOptions& options) {
   app.add_option("folder", options.folder, "The folder of the model")->required();
   add_search(app, options);
@@ -154,6 +176,7 @@ Options parse_options(int argc, char** argv, const std::string& strategy, const 
   if (unit == "ranks") {
     app.add_option("--timeout", options.timeout_s, "Seconds that a rank waits for another")
         ->check(CLI::PositiveNumber);
+    add_exchange(app, options.exchange, strategy);
   }
   auto* train = app.add_subcommand("train", "Train a model");
   add_train(*train, options.train);

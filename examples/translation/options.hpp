@@ -5,6 +5,7 @@
 
 #include <weft/core/index.hpp>
 #include <weft/data/parallel_corpus.hpp>
+#include <weft/parallel/exchange.hpp>
 
 #include <cstdint>
 #include <string>
@@ -79,6 +80,7 @@ struct Options {
   int devices = 1;  //!< or ranks
   int threads = 1;
   double timeout_s = 600.0;  //!< for which ranks wait for each other
+  weft::Exchange exchange;   //!< of ranks
   TrainOptions train;
   TranslateOptions translate;
   EvaluateOptions evaluate;

@@ -72,6 +72,9 @@ TEST_CASE("any number of ranks gives the bits of one device that accumulates") {
     for (const auto& outcome : on_ranks<Zero<1>>(ranks, recipe)) CHECK(outcome == expected);
     for (const auto& outcome : on_ranks<Zero<2>>(ranks, recipe)) CHECK(outcome == expected);
     for (const auto& outcome : on_ranks<Zero<3>>(ranks, recipe)) CHECK(outcome == expected);
+    for (const auto& outcome : on_ranks<Zero<3>>(ranks, recipe, {.reshard_after_forward = false})) {
+      CHECK(outcome == expected);
+    }
   }
 }
 
@@ -190,7 +193,8 @@ TEST_CASE("a narrow wire carries half the bytes, and all ranks end with the same
   CHECK(all == 3 * (2 * layout.gradients + 2 * layout.trained + 8 * blocks) + 4 * 3 * 8 * 2 * 8);
 }
 
-TEST_CASE("with shared parameters a rank sends each layer twice, and the rest once") {
+TEST_CASE("sharded parameters of layers are sent twice, or once if kept, and the rest once") {
+  const bool reshards = GENERATE(true, false);
   constexpr int ranks = 4;
   const auto recipe =
       parallel::Recipe{.seed = 5, .lanes = ranks, .micro_batches = ranks, .clip_norm = 1.0};
@@ -202,14 +206,16 @@ TEST_CASE("with shared parameters a rank sends each layer twice, and the rest on
     auto counted = comm::counting(communicator, sent);
     DistributedDataParallel<SmallModel, SmallLoss, Zero<3>, optim::Adam, Cpu,
                             comm::Observed<ThreadCommunicator>>
-        strategy(device, counted, small_objective(), optim::Adam(), recipe, small_buckets);
+        strategy(device, counted, small_objective(), optim::Adam(), recipe, small_buckets,
+                 {.reshard_after_forward = reshards});
     sent = {};
     strategy.step(train::DeviceBatch(random_translations(13, 1)), 0.002);
   });
   index_t all = 0;
   for (const auto& sent : traffic) all += sent.bytes;
   // Which blocks are there is worked out once more, block by block: the rest first, then the layers
-  // forth and back, of which each goes when the next is there. Blocks have one owner.
+  // forth and back, of which each goes when the next is there, unless it is kept from forth to
+  // back. Blocks have one owner.
   const auto blocks_of = [](Range unit) {
     return Range{unit.begin / ops::block_size, ops::block_count(unit.end)};
   };
@@ -236,14 +242,14 @@ TEST_CASE("with shared parameters a rank sends each layer twice, and the rest on
   };
   use(unit_at(0), 1);
   for (index_t place = 0; place < 2 * n; ++place) {
-    if (place + 1 < 2 * n) use(unit_at(place + 1), 1);
-    use(unit_at(place), -1);
+    if (place + 1 < (reshards ? 2 * n : n)) use(unit_at(place + 1), 1);
+    if (reshards || place >= n) use(unit_at(place), -1);
   }
   const index_t blocks = ops::block_count(layout.trained);
   const index_t expected = (ranks - 1) * (layout.gradients * 4 + gathered * 4 + blocks * 8) +
                            ranks * (ranks - 1) * ranks * 2 * index_t{8};
   CHECK(all == expected);
-  CHECK(gathered <= 2 * layout.trained + 2 * n * ops::block_size);
+  CHECK(gathered <= (reshards ? 2 : 1) * layout.trained + 2 * n * ops::block_size);
 }
 
 TEST_CASE("ranks with less to do take part in what the others need") {

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <atomic>
 #include <string>
+#include <utility>
 
 #include "../message_of.hpp"
 
@@ -55,14 +56,17 @@ bool is_there(const float* values, Range range) {
 
 TEST_CASE("in a pass each layer is there while it is entered, whoever owns it") {
   const auto layout = layout_of_layers();
-  for (const int ranks : {1, 2, 3, 8}) {
+  for (const auto& run :
+       {std::pair{1, true}, {2, true}, {3, true}, {8, true}, {2, false}, {3, false}}) {
+    const int ranks = run.first;
+    const bool reshards = run.second;
     std::atomic<int> missing{0};
     comm::launch_threads(ranks, comm::Timeout(60), [&](ThreadCommunicator& communicator) {
       Cpu device;
       const ShardPlan plan(plan_buckets_of_units(layout, {3 * block * 4, block * 4}),
                            layout.trained, ranks);
       const auto values = shares_of(device, plan, communicator.rank());
-      ParameterGather gather(device, communicator, layout, plan, values.data());
+      ParameterGather gather(device, communicator, layout, plan, values.data(), reshards);
       const auto expect = [&](Range range) {
         if (!is_there(values.data(), range)) ++missing;
       };
@@ -87,6 +91,7 @@ TEST_CASE("in a pass each layer is there while it is entered, whoever owns it") 
       gather.release_all();
       for (const Range piece : plan.owned(communicator.rank())) expect(piece);
     });
+    CAPTURE(ranks, reshards);
     CHECK(missing == 0);
   }
 }

@@ -111,9 +111,7 @@ class DataParallel : public OneProcess {
   [[nodiscard]] const TrainingState<Optimizer, D>& state() const { return state_; }
 
   //! The values that this process writes into files: all.
-  [[nodiscard]] std::vector<Range> saved_here() const {
-    return {{0, objective_.layout().values}};
-  }
+  [[nodiscard]] std::vector<Range> saved_here() const { return {{0, objective_.layout().values}}; }
 
  private:
   [[nodiscard]] Range lanes_of(int index) const { return share(recipe_.lanes, devices(), index); }

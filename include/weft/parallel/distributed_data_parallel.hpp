@@ -57,9 +57,10 @@ requires(stage >= 0 && stage <= 3) inline constexpr Shard Zero = Shard{stage};
 //! updates: 16 bytes; 8 + 8/N with `Shard::optimizer_state`; 4 + 12/N with `Shard::gradients`, if a
 //! lane has one micro-batch (with more, a lane's gradients are kept until the last of them); 16/N
 //! with `Shard::parameters`, which in an update has two layers more, and what is no layer of a
-//! stack. The memory in which up to four buckets are exchanged comes on top.
+//! stack, or all parameters without `Exchange::reshard_after_forward`. The memory in which up to
+//! four buckets are exchanged comes on top.
 //! **Cost.** With N ranks, a lane each: a rank sends 2 (N - 1)/N of the gradient's bytes, and up to
-//! 3 (N - 1)/N with `Shard::parameters` and a micro-batch a lane.
+//! 3 (N - 1)/N with `Shard::parameters` and a micro-batch a lane, unless layers are kept.
 //! **Source.** torch.nn.parallel.DistributedDataParallel; Rajbhandari et al. 2020 (ZeRO).
 template <class Model, class Loss, Shard shard = Shard::nothing, class Optimizer = optim::Adam,
           class D = Cpu, comm::Communicator C = comm::ThreadCommunicator>
@@ -86,7 +87,8 @@ class DistributedDataParallel {
             [this](index_t lane) { return runner_.gradients(lane); }, keep(), exchange),
         state_(device, objective_.layout(), values_of_root(), optimizer, owned()) {
     if constexpr (shard == Shard::parameters) {
-      gather_.emplace(device, communicator, layout(), plan_, state_.values().data());
+      gather_.emplace(device, communicator, layout(), plan_, state_.values().data(),
+                      exchange.reshard_after_forward);
       runner_.watch(*gather_);
     }
   }
@@ -243,18 +245,20 @@ class DistributedDataParallel {
     }
     std::string buffers;
     for (const auto& name : Optimizer::state_names) buffers += text(name, " ");
-    comm::check_same(communicator, {{"weft", version},
-                                    {"shard", text(static_cast<int>(shard))},
-                                    {"parameters", text(layout.trained)},
-                                    {"values", text(layout.values)},
-                                    {"places of gradients", text(places.value())},
-                                    {"optimizer's buffers", buffers},
-                                    {"seed", text(recipe.seed)},
-                                    {"lanes", text(recipe.lanes)},
-                                    {"micro-batches", text(recipe.micro_batches)},
-                                    {"clip_norm", text(recipe.clip_norm)},
-                                    {"order", text(static_cast<int>(exchange.order))},
-                                    {"wire", text(static_cast<int>(exchange.wire))}});
+    comm::check_same(communicator,
+                     {{"weft", version},
+                      {"shard", text(static_cast<int>(shard))},
+                      {"parameters", text(layout.trained)},
+                      {"values", text(layout.values)},
+                      {"places of gradients", text(places.value())},
+                      {"optimizer's buffers", buffers},
+                      {"seed", text(recipe.seed)},
+                      {"lanes", text(recipe.lanes)},
+                      {"micro-batches", text(recipe.micro_batches)},
+                      {"clip_norm", text(recipe.clip_norm)},
+                      {"order", text(static_cast<int>(exchange.order))},
+                      {"wire", text(static_cast<int>(exchange.wire))},
+                      {"reshard_after_forward", exchange.reshard_after_forward ? "yes" : "no"}});
     return communicator;
   }
 
@@ -327,8 +331,5 @@ class DistributedDataParallel<Model, Loss, shard, Optimizer, D, C>::Whole {
 
 namespace weft {
 using parallel::DistributedDataParallel;
-using parallel::Exchange;
-using parallel::Order;
-using parallel::Wire;
 using parallel::Zero;
 }  // namespace weft

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
-//! @file How gradients go from rank to rank, and which sums of them are added.
+//! @file How gradients and parameters go from rank to rank, and which sums are added.
 #pragma once
 
 #include <vector>
@@ -20,10 +20,13 @@ enum class Order {
 //! What gradients are sent as. They are added in float32, and parameters are sent in full.
 enum class Wire { float32, bfloat16 };
 
-//! How gradients go from rank to rank.
+//! How gradients, and parameters where they are sharded, go from rank to rank.
 struct Exchange {
   Order order = Order::canonical;
   Wire wire = Wire::float32;
+  //! With `Zero<3>`: whether a layer's parameters are given back after the forward pass and
+  //! gathered again for the backward pass, or kept between the two.
+  bool reshard_after_forward = true;
 };
 
 //! The sums that are added in a tree, and which of them each rank holds: those of the lanes that it
@@ -64,3 +67,9 @@ class SumsOfRanks {
 };
 
 }  // namespace weft::parallel
+
+namespace weft {
+using parallel::Exchange;
+using parallel::Order;
+using parallel::Wire;
+}  // namespace weft

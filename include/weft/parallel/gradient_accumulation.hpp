@@ -85,9 +85,7 @@ class GradientAccumulation : public OneProcess {
   [[nodiscard]] const TrainingState<Optimizer, D>& state() const { return state_; }
 
   //! The values that this process writes into files: all.
-  [[nodiscard]] std::vector<Range> saved_here() const {
-    return {{0, objective_.layout().values}};
-  }
+  [[nodiscard]] std::vector<Range> saved_here() const { return {{0, objective_.layout().values}}; }
 
  private:
   D* device_;

@@ -31,19 +31,22 @@ namespace weft::parallel {
 //! calls `take_part` in its place. A pass enters the units in the order of the layout, and a
 //! training pass then in the opposite order.
 //!
-//! **Memory.** The share; inside a pass two units more, and what lies in no unit.
+//! **Memory.** The share; inside a pass two units more, and what lies in no unit. Without
+//! `reshard_after_forward` a training pass comes to have all parameters.
 //! **Cost.** With N ranks and B bytes of parameters in units: a rank sends (N - 1)/N B on average
-//! in a forward pass and, but for the last unit, again in the backward pass.
+//! in a forward pass and, with `reshard_after_forward`, but for the last unit, again in the
+//! backward pass.
 template <class D, comm::Communicator C>
 class ParameterGather final : public PassObserver {
  public:
   //! `values` holds all parameters. It stays one buffer, of which pages come and go.
   ParameterGather(D& device, C& communicator, const nn::ParameterLayout& layout,
-                  const ShardPlan& plan, float* values)
+                  const ShardPlan& plan, float* values, bool reshard_after_forward = true)
       : device_(&device),
         gathering_(communicator.split(0, communicator.rank())),
         plan_(&plan),
         values_(values),
+        reshard_after_forward_(reshard_after_forward),
         units_(layout.units),
         elsewhere_(outside_of_units(layout)),
         uses_(static_cast<std::size_t>(ops::block_count(plan.parameters())), 1) {
@@ -78,11 +81,12 @@ class ParameterGather final : public PassObserver {
                        " was expected: with shared parameters, stacks run in the order in which"
                        " they are declared"));
     }
-    exposed_.wait(transfer_at(place_));
+    if (!is_kept(place_)) exposed_.wait(transfer_at(place_));
     prefetch(place_ + 1);
   }
   void leave(int unit) override {
-    release(units_[static_cast<std::size_t>(unit)]);
+    const bool comes_back = 2 * place_ < places_ && is_kept(places_ - 1 - place_);
+    if (!comes_back) release(units_[static_cast<std::size_t>(unit)]);
     ++place_;
   }
 
@@ -132,10 +136,15 @@ class ParameterGather final : public PassObserver {
     return static_cast<int>(place < n ? place : 2 * n - 1 - place);
   }
 
+  //! Whether the unit at a place of the pass is there since the forward pass.
+  [[nodiscard]] bool is_kept(index_t place) const {
+    return !reshard_after_forward_ && place >= std::ssize(units_);
+  }
+
   Transfer& transfer_at(index_t place) { return ahead_[static_cast<std::size_t>(place % 2)]; }
 
   void prefetch(index_t place) {
-    if (place >= places_) return;
+    if (place >= places_ || is_kept(place)) return;
     const int unit = unit_at(place);
     start(std::span(&units_[static_cast<std::size_t>(unit)], 1), "layer", unit, transfer_at(place));
   }
@@ -215,6 +224,7 @@ class ParameterGather final : public PassObserver {
   C gathering_;  // its messages keep an order of their own
   const ShardPlan* plan_;
   float* values_;
+  bool reshard_after_forward_;
   std::vector<Range> units_;
   std::vector<Range> elsewhere_;
   std::vector<Piece> pieces_;  // in ascending order

@@ -26,8 +26,8 @@ class ShardPlan {
   [[nodiscard]] int ranks() const { return ranks_; }
   [[nodiscard]] index_t parameters() const { return parameters_; }
 
-  //! The blocks of a bucket that a rank owns. Where the parts are not equal, the larger ones fall to
-  //! other ranks with each bucket.
+  //! The blocks of a bucket that a rank owns. Where the parts are not equal, the larger ones fall
+  //! to other ranks with each bucket.
   [[nodiscard]] Range blocks(std::size_t bucket, int rank) const {
     const Range all = buckets_[bucket].blocks;
     const auto turn = static_cast<index_t>(bucket) + rank;
