@@ -1,0 +1,140 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Schedules as text, checked when they are read.
+//!
+//!     # Two ranks, two micro-batches, 1F1B.
+//!     F0 F1 B0 B1
+//!     F0 B0 F1 B1
+//!
+//! A line for each rank in turn, with its work in order: F forward, B backward, W weight gradients,
+//! and the micro-batch. Where ranks have several stages, `F3.1` is micro-batch 3 in the rank's
+//! second stage. What follows a # is a remark. With any W, backward is the input's gradient only.
+#pragma once
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <sstream>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include <weft/core/error.hpp>
+#include <weft/parallel/schedule/action.hpp>
+#include <weft/parallel/schedule/laws.hpp>
+#include <weft/parallel/schedule/table.hpp>
+
+namespace weft::parallel {
+
+//! A table that owns what it shows, of a size known at run time.
+class ReadTable {
+ public:
+  //! Takes the orders of all ranks. **Errors.** FormatError, with the fault, if a law is broken;
+  //! `name` stands before it.
+  ReadTable(const std::vector<std::vector<Action>>& orders, const std::string& name) {
+    view_.ranks = static_cast<int>(orders.size());
+    for (const auto& order : orders) {
+      counts_.push_back(static_cast<int>(order.size()));
+      view_.stride = std::max(view_.stride, counts_.back());
+      for (const Action action : order) {
+        view_.stages = std::max(view_.stages, action.stage() + 1);
+        view_.micro_batches = std::max(view_.micro_batches, action.micro_batch() + 1);
+        if (action.work() == Work::weight_gradients) view_.splits_backward = true;
+      }
+    }
+    if (view_.stages == 0) throw FormatError(name + ": a schedule without any work");
+    if (view_.stages % view_.ranks != 0) {
+      throw FormatError(
+          text(name, ": ", view_.stages, " stages on ", view_.ranks, " ranks: each needs as many"));
+    }
+    for (const auto& order : orders) {
+      actions_.insert(actions_.end(), order.begin(), order.end());
+      actions_.resize(actions_.size() + static_cast<std::size_t>(view_.stride) - order.size());
+    }
+    const TableFault fault = first_fault();
+    if (fault.found()) throw FormatError(name + ": " + to_text(fault));
+  }
+
+  [[nodiscard]] TableView view() const {
+    TableView view = view_;
+    view.actions = actions_.data();
+    view.counts = counts_.data();
+    return view;
+  }
+
+ private:
+  [[nodiscard]] TableFault first_fault() const {
+    const TableView table = view();
+    std::vector<int> scratch(static_cast<std::size_t>(table.places()));
+    std::vector<int> of_ranks(static_cast<std::size_t>(table.ranks));
+    std::vector<int> of_stages(static_cast<std::size_t>(table.stages));
+    TableFault fault = check_actions(table, scratch);
+    if (!fault.found()) fault = check_order(table, scratch, of_ranks);
+    if (!fault.found()) fault = check_links(table);
+    if (!fault.found()) fault = check_gradients(table, of_stages);
+    return fault;
+  }
+
+  TableView view_;  // without the pointers
+  std::vector<Action> actions_;
+  std::vector<int> counts_;
+};
+
+namespace detail {
+
+//! "F3.1" on a rank. **Errors.** FormatError.
+inline Action read_action(std::string_view word, int rank, int ranks, const std::string& where) {
+  const auto refuse = [&]() -> FormatError {
+    return FormatError(text(where, ": \"", word,
+                            "\" is no action: F, B or W and a micro-batch, as in"
+                            " F3, or F3.1 in a rank's second stage"));
+  };
+  const std::string_view kinds = "FBW";
+  const auto kind = word.empty() ? std::string_view::npos : kinds.find(word.front());
+  if (kind == std::string_view::npos) throw refuse();
+  int numbers[2] = {0, 0};
+  const char* at = word.data() + 1;
+  const char* const end = word.data() + word.size();
+  for (int i = 0; i < 2 && (i == 0 || at != end); ++i) {
+    if (i == 1 && *at++ != '.') throw refuse();
+    const auto [stopped, error] = std::from_chars(at, end, numbers[i]);
+    if (error != std::errc{} || numbers[i] < 0) throw refuse();
+    at = stopped;
+  }
+  const auto stage = static_cast<long long>(numbers[1]) * ranks + rank;
+  if (at != end) throw refuse();
+  if (numbers[0] > Action::largest || stage > Action::largest) {
+    throw FormatError(
+        text(where, ": \"", word, "\": the largest stage and micro-batch are ", Action::largest));
+  }
+  return {static_cast<Work>(kind), static_cast<int>(stage), numbers[0]};
+}
+
+}  // namespace detail
+
+//! Reads a schedule; `name` stands in errors, as a file's does.
+//!
+//! **Errors.** FormatError with the line, or with the action that breaks a law.
+[[nodiscard]] inline ReadTable read_table(const std::string& schedule, const std::string& name) {
+  std::vector<std::pair<int, std::string>> lines;
+  std::istringstream all(schedule);
+  std::string line;
+  for (int number = 1; std::getline(all, line); ++number) {
+    line.resize(std::min(line.size(), line.find('#')));
+    if (line.find_first_not_of(" \t\r") != std::string::npos) lines.emplace_back(number, line);
+  }
+  std::vector<std::vector<Action>> orders;
+  for (const auto& [number, words] : lines) {
+    const int rank = static_cast<int>(orders.size());
+    auto& order = orders.emplace_back();
+    std::istringstream stream(words);
+    for (std::string word; stream >> word;) {
+      order.push_back(
+          detail::read_action(word, rank, static_cast<int>(lines.size()), text(name, ":", number)));
+    }
+  }
+  return ReadTable(orders, name);
+}
+
+}  // namespace weft::parallel

@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/parallel/schedule/read_table.hpp>
+
+#include <weft/parallel/schedule/interleaved.hpp>
+#include <weft/parallel/schedule/one_forward_one_backward.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <string>
+
+#include "../../message_of.hpp"
+
+using namespace weft;
+using namespace weft::parallel;
+using weft::testing::message_of;
+
+namespace {
+
+bool equal(const TableView& a, const TableView& b) {
+  bool same = a.ranks == b.ranks && a.stages == b.stages && a.micro_batches == b.micro_batches &&
+              a.splits_backward == b.splits_backward;
+  for (int rank = 0; same && rank < a.ranks; ++rank) {
+    same = std::ranges::equal(a.of(rank), b.of(rank));
+  }
+  return same;
+}
+
+std::string refusal(const std::string& schedule) {
+  return message_of<FormatError>([&] { return read_table(schedule, "my.schedule"); });
+}
+
+}  // namespace
+
+TEST_CASE("a schedule that is written down is the one that the compiler makes") {
+  const auto read = read_table(
+      "# 1F1B of three\nF0 F1 B0 F2 B1 B2\n\nF0 B0 F1 B1\tF2 B2 # last\r\n", "my.schedule");
+  const auto made = OneForwardOneBackward<3>::table<2>();
+  CHECK(equal(read.view(), made.view()));
+
+  const auto stages = read_table("F0 F1 F0.1 F1.1 B0.1 B1.1 B0 B1", "my.schedule");
+  const auto interleaved = Interleaved<2, 2>::table<1>();
+  CHECK(stages.view().stages == 2);
+  CHECK(stages.view().stages == interleaved.stages);
+  CHECK(read_table("F0 B0 W0", "my.schedule").view().splits_backward);
+}
+
+TEST_CASE("a schedule that breaks a law is refused with the action that does") {
+  CHECK(refusal("F0 B0\nB0 F0") ==
+        "my.schedule: rank 0: backward of micro-batch 0 in stage 0 waits for what comes only after "
+        "it");
+  CHECK(refusal("F0 F0 B0") ==
+        "my.schedule: rank 0: forward of micro-batch 0 in stage 0 is there "
+        "twice");
+  CHECK(refusal("F0 F1 B1") ==
+        "my.schedule: rank 0: backward of micro-batch 0 in stage 0 is missing");
+  CHECK(refusal("F0 F1 B0 B1 W1 W0") ==
+        "my.schedule: rank 0: weight gradients of micro-batch 0 in stage 0 comes after that of "
+        "micro-batch 1");
+  CHECK(refusal("F1 F0 B0 B1\nF0 F1 B0 B1") ==
+        "my.schedule: rank 0: forward of micro-batch 1 in stage 0 sends before forward of "
+        "micro-batch 0 in stage 0, which is waited for first");
+  CHECK(refusal("F0 B0\nF0 B0 F0.1 B0.1") ==
+        "my.schedule: rank 0: forward of micro-batch 0 in stage 2 is missing");
+  CHECK(refusal("F0 B0 F0.1 B0.1\nF0 B0") ==
+        "my.schedule: 3 stages on 2 ranks: each needs as many");
+}
+
+TEST_CASE("a schedule that cannot be read is refused with line and word") {
+  CHECK(refusal("") == "my.schedule: a schedule without any work");
+  CHECK(refusal("# nothing\n") == "my.schedule: a schedule without any work");
+  for (const std::string word : {"X0", "F", "F-1", "F0.", "F0,1", "F0.1x", "F0.-1"}) {
+    CHECK(refusal("\nF0 " + word) ==
+          "my.schedule:2: \"" + word +
+              "\" is no action: F, B or W and a micro-batch, as in F3, or "
+              "F3.1 in a rank's second stage");
+  }
+  CHECK(refusal("F40000") ==
+        "my.schedule:1: \"F40000\": the largest stage and micro-batch are 32767");
+}
