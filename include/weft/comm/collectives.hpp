@@ -50,6 +50,28 @@ void start_all_gather(C& communicator, T* data, std::span<const Range> pieces,
   communicator.post(messages, purpose, transfer);
 }
 
+//! An all_gather of pieces that lie apart: rank r's are `ranges_of(r)` of `data`, on all ranks.
+//!
+//! **Cost.** A rank sends its ranges N - 1 times.
+template <Communicator C, class T, class RangesOf>
+void all_gather_ranges(C& communicator, T* data, const RangesOf& ranges_of,
+                       const Purpose& purpose) {
+  std::vector<Message> messages;
+  const int rank = communicator.rank();
+  for (int peer = 0; peer < communicator.size(); ++peer) {
+    if (peer == rank) continue;
+    for (const Range theirs : ranges_of(peer)) {
+      messages.push_back(receive_from(peer, data + theirs.begin, theirs.size()));
+    }
+    for (const Range mine : ranges_of(rank)) {
+      messages.push_back(send_to(peer, data + mine.begin, mine.size()));
+    }
+  }
+  typename C::Transfer transfer;
+  communicator.post(messages, purpose, transfer);
+  transfer.wait();
+}
+
 //! What every rank gets from every other: n values of rank r at n * r.
 //!
 //! **Shapes.** mine: n values on each rank. Returns N * n.

@@ -30,8 +30,7 @@ struct Message {
 template <class T>
 [[nodiscard]] Message send_to(int rank, const T* data, index_t n) {
   return {Message::Direction::send, rank,
-          const_cast<std::byte*>(reinterpret_cast<const std::byte*>(data)),
-          n * index_t{sizeof(T)}};
+          const_cast<std::byte*>(reinterpret_cast<const std::byte*>(data)), n * index_t{sizeof(T)}};
 }
 
 //! n values from a rank.
@@ -44,8 +43,7 @@ template <class T>
 //! Thrown by what a rank is waiting in when a rank failed, left, or did not come in time.
 class CommunicatorAborted : public Error {
  public:
-  explicit CommunicatorAborted(int culprit, const std::string& message,
-                               Place where = Place::here())
+  explicit CommunicatorAborted(int culprit, const std::string& message, Place where = Place::here())
       : Error(message, where), culprit_(culprit) {}
 
   //! The rank that failed or was late, as the outermost communicator counts them.
@@ -61,19 +59,20 @@ inline constexpr Timeout default_timeout{600.0};
 
 //! A rank among `size()` ranks that run the same program.
 //!
-//! **Semantics.** `post(messages, purpose, transfer)` begins all of these sends and receives at once
-//! and returns; `transfer` is ready when all have ended, and the memory is the transfer's until then.
-//! Between two ranks, messages of one direction arrive in the order in which they were posted, and
-//! both sides post them for the same purpose and with the same size. Nobody posts messages to itself.
-//! A transfer serves again for the next batch of messages: nothing is then allocated. `done` makes
-//! progress and asks; `wait` waits, at most for the communicator's timeout.
+//! **Semantics.** `post(messages, purpose, transfer)` begins all of these sends and receives at
+//! once and returns; `transfer` is ready when all have ended, and the memory is the transfer's
+//! until then. Between two ranks, messages of one direction arrive in the order in which they were
+//! posted, and both sides post them for the same purpose and with the same size. Nobody posts
+//! messages to itself. A transfer serves again for the next batch of messages: nothing is then
+//! allocated. `done` makes progress and asks; `wait` waits, at most for the communicator's timeout.
 //!
 //! `abort(rank, message)` makes every transfer of every rank fail, here and in what was split off.
-//! `split(color, key)` is called by all ranks; those of one color get a communicator of their own, in
-//! the order of (key, rank).
+//! `split(color, key)` is called by all ranks; those of one color get a communicator of their own,
+//! in the order of (key, rank).
 //!
-//! **Errors.** `done` and `wait` throw CommunicatorAborted, with the name of the rank that failed or
-//! was late and of what it was late for. A transfer that is destroyed before it is ready is given up.
+//! **Errors.** `done` and `wait` throw CommunicatorAborted, with the name of the rank that failed
+//! or was late and of what it was late for. A transfer that is destroyed before it is ready is
+//! given up.
 template <class C>
 concept Communicator = requires(C& communicator, const C& constant,
                                 std::span<const Message> messages, const Purpose& purpose,

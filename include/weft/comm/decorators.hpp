@@ -71,8 +71,7 @@ template <Communicator C>
 //! Comes to every `post` late by what `delay(purpose)` says.
 template <Communicator C, class Delay>
 [[nodiscard]] Observed<C> delaying(C communicator, Delay delay) {
-  return {std::move(communicator),
-          [delay](std::vector<Message>&, const Purpose& purpose) {
+  return {std::move(communicator), [delay](std::vector<Message>&, const Purpose& purpose) {
             std::this_thread::sleep_for(std::chrono::duration<double>(delay(purpose)));
           }};
 }

@@ -35,7 +35,7 @@ struct Environment {
   Launcher launcher = Launcher::none;
   int rank = 0;
   int size = 1;
-  int local_rank = 0;          //!< among the processes of this machine
+  int local_rank = 0;            //!< among the processes of this machine
   std::string master_address{};  //!< where rank 0 listens; torchrun only
   int master_port = 0;
 };

@@ -66,8 +66,8 @@ void run_rank(C& communicator, const Program& program, RankOutcome& outcome) noe
 
 //! Calls `program(communicator)` on a thread for each of `ranks` ranks, and returns when all ended.
 //!
-//! **Errors.** RankError for the first rank that threw of its own accord: the others leave what they
-//! wait in as soon as they see it. CommunicatorAborted if a rank was late and none threw.
+//! **Errors.** RankError for the first rank that threw of its own accord: the others leave what
+//! they wait in as soon as they see it. CommunicatorAborted if a rank was late and none threw.
 template <class Program>
 void launch_threads(int ranks, Timeout timeout, const Program& program) {
   auto world = ThreadCommunicator::world(ranks, timeout);

@@ -15,6 +15,7 @@
 #include <weft/core/philox.hpp>
 #include <weft/nn/parameter.hpp>
 #include <weft/nn/parameter_layout.hpp>
+#include <weft/nn/put_off.hpp>
 #include <weft/nn/units.hpp>
 #include <weft/ops/dropout.hpp>
 #include <weft/ops/write.hpp>
@@ -185,10 +186,14 @@ class Context {
   template <class F>
   void gradient(const Parameter& p, F&& f) {
     if (!p.trained) return;
-    const auto [view, write] = gradients_->claim(p);
-    f(view, write);
-    gradients_->complete(p);
+    if (put_off_ == nullptr) return compute_gradient(*gradients_, p, f);
+    put_off_->add([gradients = gradients_, p, f = std::forward<F>(f)] {
+      compute_gradient(*gradients, p, f);
+    });
   }
+
+  //! From now on the gradients of parameters wait until `later.run()`.
+  void put_off_gradients(PutOff& later) { put_off_ = &later; }
 
   //! Until `release_gradients`, a parameter's gradient may be computed in several pieces.
   void hold_gradients() {
@@ -199,10 +204,18 @@ class Context {
   }
 
  private:
+  template <class F>
+  static void compute_gradient(Gradients<D>& gradients, const Parameter& p, const F& f) {
+    const auto [view, write] = gradients.claim(p);
+    f(view, write);
+    gradients.complete(p);
+  }
+
   D* device_;
   const float* values_;
   UnitObserver* observer_;
   Gradients<D>* gradients_ = nullptr;
+  PutOff* put_off_ = nullptr;
   Mode mode_ = Mode::evaluate;
   RandomKey key_;
 };

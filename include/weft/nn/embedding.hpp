@@ -47,6 +47,10 @@ struct Embedding {
     visit("dropout", self.dropout);
   }
 
+  //! What a tied generator shares, and its words.
+  [[nodiscard]] constexpr const Parameter& output_embedding() const { return weight; }
+  [[nodiscard]] constexpr index_t target_vocabulary() const { return weight.shape[0]; }
+
   template <class D>
   struct Saved {
     TokenSequences<D> tokens;

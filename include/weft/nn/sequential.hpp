@@ -9,6 +9,7 @@
 
 #include <weft/nn/context.hpp>
 #include <weft/nn/module.hpp>
+#include <weft/nn/parameter.hpp>
 
 namespace weft::nn {
 
@@ -56,6 +57,17 @@ struct Sequential {
 
   using First = std::tuple_element_t<0, std::tuple<Ms...>>;
   using Last = std::tuple_element_t<sizeof...(Ms) - 1, std::tuple<Ms...>>;
+
+  //! What a tied generator shares, and its words, where the first module has them.
+  [[nodiscard]] constexpr const Parameter& output_embedding() const requires
+      requires(const First& first) {
+    first.output_embedding();
+  }
+  { return std::get<0>(modules).output_embedding(); }
+  [[nodiscard]] constexpr index_t target_vocabulary() const requires requires(const First& first) {
+    first.target_vocabulary();
+  }
+  { return std::get<0>(modules).target_vocabulary(); }
 
   template <class D>
   using Input = InputOf<First, D>;

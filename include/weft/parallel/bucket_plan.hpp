@@ -76,6 +76,32 @@ constexpr bool overlap(Range a, Range b) { return a.begin < b.end && b.begin < a
   return plan_buckets(layout.trained, layout.slots, layout.tied, sizes);
 }
 
+//! The buckets of some of a model's parameters, given as ascending ranges.
+//!
+//! **Errors.** ArgumentError if a block has parameters of two of the ranges.
+[[nodiscard]] inline std::vector<Bucket> plan_buckets_of_ranges(const nn::ParameterLayout& layout,
+                                                                std::span<const Range> ranges,
+                                                                BucketSizes sizes = {}) {
+  std::vector<index_t> cuts;
+  for (const Range range : ranges) {
+    const index_t first = range.begin / ops::block_size;
+    if (!cuts.empty() && first < cuts.back()) {
+      throw ArgumentError(text("a rank's stages are too small: parameters before and from ",
+                               range.begin, " on lie in one block of ", ops::block_size));
+    }
+    cuts.push_back(first);
+    cuts.push_back(ops::block_count(range.end));
+  }
+  auto buckets = plan_buckets(layout.trained, layout.slots, layout.tied, sizes, cuts);
+  std::erase_if(buckets, [&](const Bucket& bucket) {
+    return std::ranges::none_of(ranges, [&](Range range) {
+      return detail::overlap({range.begin / ops::block_size, ops::block_count(range.end)},
+                             bucket.blocks);
+    });
+  });
+  return buckets;
+}
+
 //! The buckets of a model, cut where units begin and end: a unit then has a piece on every rank.
 [[nodiscard]] inline std::vector<Bucket> plan_buckets_of_units(const nn::ParameterLayout& layout,
                                                                BucketSizes sizes = {}) {

@@ -27,23 +27,13 @@
 #include <weft/parallel/lanes.hpp>
 #include <weft/parallel/objective.hpp>
 #include <weft/parallel/parameter_gather.hpp>
+#include <weft/parallel/rank_losses.hpp>
 #include <weft/parallel/recipe.hpp>
+#include <weft/parallel/shard.hpp>
 #include <weft/parallel/shard_plan.hpp>
 #include <weft/parallel/training_state.hpp>
 
 namespace weft::parallel {
-
-//! Of what a rank holds its share only.
-enum class Shard {
-  nothing,          //!< it holds all
-  optimizer_state,  //!< the optimizer's buffers
-  gradients,        //!< and the gradients
-  parameters,       //!< and the parameters, which are gathered layer by layer when they are used
-};
-
-//! The stages of ZeRO: `DistributedDataParallel<Model, Loss, Zero<2>>`.
-template <int stage>
-requires(stage >= 0 && stage <= 3) inline constexpr Shard Zero = Shard{stage};
 
 //! Runs a share of the recipe's lanes on each rank, reduces their gradients while the backward pass
 //! goes on, and updates the parameters, of which every rank has all.
@@ -122,7 +112,7 @@ class DistributedDataParallel {
     const double squares = exchange_.finish();
     const auto on_all = [this](const auto& f) { f(*device_, 0, 1); };
     auto report = state_.apply(on_all, recipe_, exchange_.sums(), squares,
-                               total_over_ranks(turn.all_losses(), number), rate);
+                               total_over_ranks(*communicator_, turn.all_losses(), number), rate);
     if (replicates_sharded_values() && !report.skipped) exchange_.gather(state_.values().data());
     report.exposed_s = exchange_.take_exposed_s();
     if constexpr (shard == Shard::parameters) report.exposed_s += gather_->take_exposed_s();
@@ -136,7 +126,7 @@ class DistributedDataParallel {
     with_parameters(nn::Mode::evaluate, comm::Purpose::none, batch.size(), [&] {
       runner_.evaluate(recipe_, evaluated_by(rank()), batch, state_.values().data(), losses);
     });
-    return total_over_ranks(losses, comm::Purpose::none);
+    return total_over_ranks(*communicator_, losses, comm::Purpose::none);
   }
 
   [[nodiscard]] int rank() const { return communicator_->rank(); }
@@ -281,23 +271,6 @@ class DistributedDataParallel {
     return plan_.owned(rank());
   }
 
-  //! The losses of all micro-batches, each computed on one rank, in their order.
-  [[nodiscard]] LossSum total_over_ranks(std::span<LossSum> losses, index_t update) {
-    std::vector<double> numbers;
-    for (const LossSum& loss : losses) {
-      numbers.push_back(loss.loss.value());
-      numbers.push_back(static_cast<double>(loss.tokens.value()));
-    }
-    // Every other rank has zeros there: the sum is the number itself.
-    comm::all_reduce(*communicator_, std::span(numbers),
-                     {"all_reduce", "losses", comm::Purpose::none, update});
-    for (std::size_t m = 0; m < losses.size(); ++m) {
-      losses[m] = {Sum<of::Loss>(numbers[2 * m]),
-                   Count<of::Tokens>(static_cast<index_t>(numbers[2 * m + 1]))};
-    }
-    return total(losses);
-  }
-
   D* device_;
   C* communicator_;
   Recipe recipe_;
@@ -331,5 +304,4 @@ class DistributedDataParallel<Model, Loss, shard, Optimizer, D, C>::Whole {
 
 namespace weft {
 using parallel::DistributedDataParallel;
-using parallel::Zero;
 }  // namespace weft

@@ -110,6 +110,9 @@ class GradientExchange {
     return gathered_squares();
   }
 
+  //! The sums of squares of the gradients, block by block, after `finish`.
+  [[nodiscard]] const std::vector<double>& squares() const { return squares_; }
+
   //! The seconds spent in waiting since the last call: communication that no work hid.
   [[nodiscard]] double take_exposed_s() { return exposed_.take(); }
 

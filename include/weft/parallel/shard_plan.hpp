@@ -19,12 +19,19 @@ namespace weft::parallel {
 class ShardPlan {
  public:
   ShardPlan(std::vector<Bucket> buckets, index_t parameters, int ranks)
-      : buckets_(std::move(buckets)), parameters_(parameters), ranks_(ranks) {}
+      : ShardPlan(std::move(buckets), std::vector<Range>{{0, parameters}}, ranks) {}
+
+  //! For some of the parameters only; each bucket has blocks of one of the ranges.
+  ShardPlan(std::vector<Bucket> buckets, std::vector<Range> parameters, int ranks)
+      : buckets_(std::move(buckets)), parameters_(std::move(parameters)), ranks_(ranks) {}
 
   [[nodiscard]] const std::vector<Bucket>& buckets() const { return buckets_; }
   [[nodiscard]] std::size_t size() const { return buckets_.size(); }
   [[nodiscard]] int ranks() const { return ranks_; }
-  [[nodiscard]] index_t parameters() const { return parameters_; }
+  //! One past the last parameter.
+  [[nodiscard]] index_t parameters() const {
+    return parameters_.empty() ? 0 : parameters_.back().end;
+  }
 
   //! The blocks of a bucket that a rank owns. Where the parts are not equal, the larger ones fall
   //! to other ranks with each bucket.
@@ -40,10 +47,14 @@ class ShardPlan {
     return parameters_in(blocks(bucket, rank));
   }
 
-  //! The parameters in some blocks: the last block may be short.
+  //! The parameters in some blocks: the first and the last block may be short.
   [[nodiscard]] Range parameters_in(Range blocks) const {
-    return {std::min(parameters_, blocks.begin * ops::block_size),
-            std::min(parameters_, blocks.end * ops::block_size)};
+    const Range all{blocks.begin * ops::block_size, blocks.end * ops::block_size};
+    for (const Range range : parameters_) {
+      const Range part{std::max(range.begin, all.begin), std::min(range.end, all.end)};
+      if (part.size() > 0) return part;
+    }
+    return {all.begin, all.begin};
   }
 
   //! All parameters that a rank owns, in ascending order.
@@ -57,7 +68,7 @@ class ShardPlan {
 
  private:
   std::vector<Bucket> buckets_;
-  index_t parameters_;
+  std::vector<Range> parameters_;  // in ascending order
   int ranks_;
 };
 

@@ -86,17 +86,20 @@ struct TableFault {
   return {};
 }
 
-//! Messages from one rank to another are sent in the order in which they are waited for.
+//! Messages from one rank to another are sent in the order in which they are waited for: those of
+//! forward, and those of backward.
 [[nodiscard]] constexpr TableFault check_links(const TableView& table) {
-  for (int from = 0; from < table.ranks; ++from) {
-    for (const int to : {(from + 1) % table.ranks, (from + table.ranks - 1) % table.ranks}) {
+  for (const Work work : {Work::forward, Work::backward}) {
+    for (int from = 0; from < table.ranks; ++from) {
+      const int step = work == Work::forward ? 1 : table.ranks - 1;
+      const int to = (from + step) % table.ranks;
       if (to == from) continue;
       const auto waiting = table.of(to);
       std::size_t next = 0;
       for (const Action sent : table.of(from)) {
-        if (!has_consumer(table, sent) || table.rank_of(consumer(sent).stage()) != to) continue;
-        while (next < waiting.size() && (!has_producer(table, waiting[next]) ||
-                                         table.rank_of(producer(waiting[next]).stage()) != from)) {
+        if (sent.work() != work || !has_consumer(table, sent)) continue;
+        while (next < waiting.size() &&
+               (waiting[next].work() != work || !has_producer(table, waiting[next]))) {
           ++next;
         }
         if (next == waiting.size() || waiting[next] != consumer(sent)) {

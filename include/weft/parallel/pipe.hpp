@@ -1,0 +1,80 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file A model cut into stages, with the schedule by which ranks run them.
+#pragma once
+
+#include <cstddef>
+#include <tuple>
+#include <utility>
+
+#include <weft/nn/module.hpp>
+#include <weft/nn/sequential.hpp>
+#include <weft/parallel/schedule/proof.hpp>
+#include <weft/parallel/schedule/table.hpp>
+
+namespace weft::parallel {
+
+namespace detail {
+
+//! Checks stages that follow each other; the errors name the two that do not meet.
+template <class... Stages>
+struct StageChain;
+
+template <class Stage>
+struct StageChain<Stage> {
+  static_assert(nn::UnaryModule<Stage>,
+                "a stage of a Pipe needs one forward, of one input, that is a template over the "
+                "device alone");
+};
+
+template <class Before, class After, class... Stages>
+struct StageChain<Before, After, Stages...> {
+  static_assert(sizeof(StageChain<Before>) > 0 && sizeof(StageChain<After, Stages...>) > 0);
+  static_assert(nn::modules_meet<Before, After>,
+                "two stages of a Pipe do not meet: each must read what the one before it writes");
+};
+
+}  // namespace detail
+
+//! Modules one after the other, each of which may run on a rank of its own.
+//!
+//!     using Model = Pipe<OneForwardOneBackward<8>, FirstHalf, SecondHalf>;
+//!
+//! It is a Sequential of its stages, and any strategy trains it as such. `PipelineParallel` runs
+//! stage s on rank s % P, by the schedule's table, which the compiler has proven. `Stages` are as
+//! many as the schedule has on each of P ranks.
+template <Schedule S, class... Stages>
+struct Pipe : nn::Sequential<Stages...> {
+  using ScheduleType = S;
+  static constexpr int stages = static_cast<int>(sizeof...(Stages));
+  //! How many ranks run it.
+  static constexpr int ranks = stages / S::stages_of_rank;
+
+  static_assert(sizeof(detail::StageChain<Stages...>) > 0);
+  static_assert(stages > 0 && stages % S::stages_of_rank == 0,
+                "a Pipe needs as many stages on each rank as its schedule says");
+  static_assert(sizeof(Proof<S, ranks>) > 0);
+
+  constexpr Pipe() = default;
+  constexpr explicit Pipe(const Stages&... in_order) : nn::Sequential<Stages...>(in_order...) {}
+
+  template <int I>
+  [[nodiscard]] constexpr const auto& stage() const {
+    return std::get<static_cast<std::size_t>(I)>(this->modules);
+  }
+
+  //! What each rank does in an update.
+  [[nodiscard]] static constexpr TableView table() { return table_of<S, ranks>.view(); }
+};
+
+//! Whether a model is a Pipe.
+template <class Model>
+inline constexpr bool is_pipe = false;
+template <class S, class... Stages>
+inline constexpr bool is_pipe<Pipe<S, Stages...>> = true;
+
+}  // namespace weft::parallel
+
+namespace weft {
+using parallel::Pipe;
+}

@@ -1,0 +1,408 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Pipeline parallelism over ranks: each has some of a model's stages.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <weft/comm/check_same.hpp>
+#include <weft/comm/collectives.hpp>
+#include <weft/comm/communicator.hpp>
+#include <weft/comm/threads.hpp>
+#include <weft/core/chunks.hpp>
+#include <weft/core/fingerprint.hpp>
+#include <weft/core/version.hpp>
+#include <weft/device/cpu.hpp>
+#include <weft/nn/initialize.hpp>
+#include <weft/ops/blocks.hpp>
+#include <weft/ops/reduce.hpp>
+#include <weft/optim/adam.hpp>
+#include <weft/parallel/accumulated_batches.hpp>
+#include <weft/parallel/bucket_plan.hpp>
+#include <weft/parallel/gradient_exchange.hpp>
+#include <weft/parallel/objective.hpp>
+#include <weft/parallel/pipe.hpp>
+#include <weft/parallel/rank_losses.hpp>
+#include <weft/parallel/recipe.hpp>
+#include <weft/parallel/schedule/table.hpp>
+#include <weft/parallel/shard.hpp>
+#include <weft/parallel/shard_plan.hpp>
+#include <weft/parallel/stage_places.hpp>
+#include <weft/parallel/stage_runner.hpp>
+#include <weft/parallel/training_state.hpp>
+
+namespace weft::parallel {
+
+//! Runs the stages of a Pipe on P ranks, stage s on rank s % P, and as many replicas of that as
+//! there are P ranks.
+//!
+//!     using Model = Pipe<OneForwardOneBackward<8>, FirstHalf, SecondHalf>;
+//!     PipelineParallel<Model, Loss> train(device, communicator, objective, optim::Adam(),
+//!                                         {.lanes = 1, .micro_batches = 8});
+//!
+//! Rank w is rank w % P of replica w / P. Every rank calls the same methods with the same batch.
+//! The result equals `GradientAccumulation` with the same recipe bit for bit: a lane for each
+//! replica, and in each lane the table's micro-batches or fewer. A batch of fewer sequences than
+//! micro-batches makes fewer of them.
+//!
+//! **Memory.** For each parameter of its stages what `DistributedDataParallel` has over the
+//! replicas
+//! (`Shard::nothing` or `Shard::optimizer_state`); of activations what the schedule says.
+//! **Cost.** A stage's output and its gradient go over a link for each micro-batch. Weights that
+//! stages share, and the blocks of parameters that a cut divides, are exchanged once an update.
+//! **Source.** Huang et al. 2019; torch.distributed.pipelining.
+template <class Model, class Loss, Shard shard = Shard::nothing, class Optimizer = optim::Adam,
+          class D = Cpu, comm::Communicator C = comm::ThreadCommunicator>
+requires(is_pipe<Model>) class PipelineParallel {
+  static_assert(
+      shard == Shard::nothing || shard == Shard::optimizer_state,
+      "the replicas of a pipeline share the optimizer's state at most: Zero<0> or Zero<1>");
+
+ public:
+  using Objective = parallel::Objective<Model, Loss>;
+
+  //! The parameters begin as rank 0 has them. Another table than the Pipe's own, such as one that
+  //! was read, may have other numbers of ranks and micro-batches; it outlives this.
+  //!
+  //! **Errors.** ArgumentError unless there are ranks for whole replicas, as many lanes as
+  //! replicas, and no more micro-batches in a lane than the table has; as `Recipe::check`;
+  //! RanksDiffer unless all ranks have the same model, table, recipe and version of weft;
+  //! CommunicatorAborted here and below.
+  PipelineParallel(D& device, C& communicator, Objective objective, const Optimizer& optimizer,
+                   const Recipe& recipe, const TableView& table = Model::table(),
+                   BucketSizes buckets = {})
+      : device_(&device),
+        communicator_(&communicator),
+        table_(table),
+        recipe_(checked(recipe, table, communicator.size())),
+        objective_(std::move(objective)),
+        places_(objective_, table.ranks),
+        layout_(places_.layout_of(rank_in_pipe())),
+        gradients_(device, layout_),
+        pipeline_(agreed(communicator, recipe, table, objective_.layout())
+                      .split(replica(), rank_in_pipe())),
+        replicas_(communicator.split(rank_in_pipe(), replica())),
+        plan_(plan_buckets_of_ranges(layout_, places_.trained(rank_in_pipe()), buckets),
+              places_.trained(rank_in_pipe()), replicas_.size()),
+        exchange_(
+            device, replicas_, layout_, plan_, recipe.lanes,
+            [this](index_t) { return gradients_.data(); },
+            shard == Shard::nothing ? Keep::all : Keep::mine),
+        runner_(device, pipeline_, objective_),
+        state_(device, objective_.layout(), values_of_root(), optimizer, owned()) {
+    discard_others();
+  }
+
+  PipelineParallel(const PipelineParallel&) = delete;
+  PipelineParallel& operator=(const PipelineParallel&) = delete;
+
+  //! Adds the gradients of a batch to those of the next `step`, which makes one update of all.
+  template <class B>
+  void accumulate(const B& batch) {
+    auto turn = batches_.begin(recipe_);
+    train(batch, turn);
+    turn.keep();
+  }
+
+  //! One update from a batch, at a learning rate.
+  template <class B>
+  StepReport step(const B& batch, double rate) {
+    const auto turn = batches_.begin(recipe_);
+    const index_t number = state_.steps();
+    train(batch, turn);
+    gradients_.end(layout_);
+    move_tied_gradients();
+    exchange_.begin(number);
+    static_cast<void>(exchange_.finish());
+    const double squares = sum_of_squares();
+    const auto on_all = [this](const auto& f) { f(*device_, 0, 1); };
+    auto report = state_.apply(on_all, recipe_, gradients_.data(), squares,
+                               total_over_ranks(*communicator_, turn.all_losses(), number), rate);
+    if (!report.skipped) {
+      if (shard != Shard::nothing) exchange_.gather(state_.values().data());
+      move_tied_values();
+    }
+    report.exposed_s = runner_.take_exposed_s() + exchange_.take_exposed_s();
+    return report;
+  }
+
+  //! The loss of a batch, without dropout and without an update: on every rank that of the whole.
+  template <class B>
+  [[nodiscard]] LossSum evaluate(const B& batch) {
+    std::vector<LossSum> losses(static_cast<std::size_t>(recipe_.micro_batches));
+    run(batch, {.values = state_.values().data()}, losses);
+    return total_over_ranks(*communicator_, losses, comm::Purpose::none);
+  }
+
+  [[nodiscard]] int rank() const { return communicator_->rank(); }
+  [[nodiscard]] int ranks() const { return communicator_->size(); }
+
+  //! Whether this rank writes files and reports.
+  [[nodiscard]] bool is_root() const { return rank() == 0; }
+
+  //! Adds a few numbers of all ranks, of the same bits on each. All ranks call it.
+  template <class T>
+  void add_over_ranks(std::span<T> numbers) {
+    comm::all_reduce(*communicator_, numbers, {"all_reduce", "numbers"});
+  }
+
+  //! Whether it is so on any rank. All ranks ask.
+  [[nodiscard]] bool on_any_rank(bool here) {
+    int ranks = here ? 1 : 0;
+    comm::all_reduce(*communicator_, std::span(&ranks, 1), {"all_reduce", "a question"});
+    return ranks > 0;
+  }
+
+  //! What the first rank says. All ranks ask.
+  [[nodiscard]] std::string text_of_root(std::string said) {
+    return comm::broadcast_text(*communicator_, std::move(said), 0);
+  }
+
+  //! Calls `f(device, index)` on every device of this rank: on one.
+  template <class F>
+  void on_devices(F&& f) {
+    f(*device_, 0);
+  }
+
+  [[nodiscard]] int devices() const { return 1; }
+  [[nodiscard]] D& device(int) const { return *device_; }
+  [[nodiscard]] const Recipe& recipe() const { return recipe_; }
+  [[nodiscard]] const Objective& objective() const { return objective_; }
+  [[nodiscard]] TrainingState<Optimizer, D>& state() { return state_; }
+  [[nodiscard]] const TrainingState<Optimizer, D>& state() const { return state_; }
+
+  //! While what this returns lives, `state().values()` has all parameters. All ranks ask.
+  class Whole;
+  [[nodiscard]] Whole whole_values() { return Whole(*this); }
+
+  //! The values that this rank writes into files, as it does the optimizer's state for them: those
+  //! of its stages, by the first replica unless replicas have shards. What no rank updates, the
+  //! first one writes.
+  [[nodiscard]] std::vector<Range> saved_here() const {
+    if (shard == Shard::nothing && replica() > 0) return {};
+    auto ranges = owned();
+    if (is_root()) ranges.push_back({layout_.trained, layout_.values});
+    return ranges;
+  }
+
+ private:
+  static const Recipe& checked(const Recipe& recipe, const TableView& table, int ranks) {
+    recipe.check();
+    if (table.stages != Model::stages) {
+      throw ArgumentError(
+          text("a Pipe of ", Model::stages, " stages cannot run a table of ", table.stages));
+    }
+    if (ranks % table.ranks != 0) {
+      throw ArgumentError(text("a Pipe on ", table.ranks,
+                               " ranks needs these for each replica, not ", ranks, " in all"));
+    }
+    const index_t replicas = ranks / table.ranks;
+    const index_t most = (recipe.micro_batches + recipe.lanes - 1) / recipe.lanes;
+    if (recipe.lanes != replicas || most > table.micro_batches) {
+      throw ArgumentError(text("a recipe of ", recipe.lanes, " lanes and ", recipe.micro_batches,
+                               " micro-batches, for ", replicas,
+                               " replicas of a pipeline whose table"
+                               " has ",
+                               table.micro_batches,
+                               ": needs a lane for each replica, and no"
+                               " more micro-batches in it than the table has"));
+    }
+    return recipe;
+  }
+
+  //! The communicator, once its ranks have found that they are about to do the same.
+  static C& agreed(C& communicator, const Recipe& recipe, const TableView& table,
+                   const nn::ParameterLayout& layout) {
+    Fingerprint order;
+    for (int rank = 0; rank < table.ranks; ++rank) {
+      for (const Action action : table.of(rank)) {
+        order.add(static_cast<std::uint64_t>(table.place_of(action)));
+      }
+    }
+    comm::check_same(communicator, {{"weft", version},
+                                    {"stages", text(table.stages)},
+                                    {"ranks of a pipeline", text(table.ranks)},
+                                    {"schedule", text(order.value())},
+                                    {"shard", text(static_cast<int>(shard))},
+                                    {"parameters", text(layout.trained)},
+                                    {"values", text(layout.values)},
+                                    {"seed", text(recipe.seed)},
+                                    {"lanes", text(recipe.lanes)},
+                                    {"micro-batches", text(recipe.micro_batches)},
+                                    {"clip_norm", text(recipe.clip_norm)}});
+    return communicator;
+  }
+
+  [[nodiscard]] int rank_in_pipe() const { return rank() % table_.ranks; }
+  [[nodiscard]] int replica() const { return rank() / table_.ranks; }
+
+  //! The parameters that this rank updates.
+  [[nodiscard]] std::vector<Range> owned() const {
+    return shard == Shard::nothing ? places_.trained(rank_in_pipe()) : plan_.owned(replica());
+  }
+
+  //! The first values of rank 0: other machines may round logarithms and cosines otherwise.
+  [[nodiscard]] std::vector<float> values_of_root() {
+    auto values = nn::initial_values(objective_.layout(), recipe_.seed, objective_);
+    comm::broadcast(*communicator_, std::span(values), 0, {"broadcast", "parameters"});
+    return values;
+  }
+
+  //! Gives back the memory of values that this rank's stages do not read.
+  void discard_others() {
+    for (const Range range : places_.unread(rank_in_pipe())) {
+      device_->discard(state_.values().data() + range.begin, range.size() * index_t{sizeof(float)});
+    }
+  }
+
+  //! Runs this replica's part of a batch. `losses` has a place for each of the recipe's
+  //! micro-batches.
+  template <class B>
+  void run(const B& batch, const typename StageRunner<Objective, D, C>::Pass& pass,
+           std::span<LossSum> losses) {
+    using Part = decltype(batch.part(*device_, Range{}));
+    const Range mine = share(recipe_.micro_batches, recipe_.lanes, replica());
+    std::vector<std::optional<Part>> parts(static_cast<std::size_t>(mine.size()));
+    for (index_t m = mine.begin; m < mine.end; ++m) {
+      const Range range = share(batch.size(), recipe_.micro_batches, m);
+      if (range.size() == 0) continue;
+      parts[static_cast<std::size_t>(m - mine.begin)] = batch.part(*device_, range);
+    }
+    runner_.run(table_, pass, parts, losses.subspan(static_cast<std::size_t>(mine.begin)));
+  }
+
+  template <class B>
+  void train(const B& batch, const AccumulatedBatches::Turn& turn) {
+    if (turn.is_first()) gradients_.begin();
+    run(batch,
+        {.values = state_.values().data(),
+         .gradients = &gradients_,
+         .key = turn.key(recipe_.seed, state_.steps()),
+         .update = state_.steps()},
+        turn.losses());
+  }
+
+  //! Calls `f(use, rank of the use, rank of the weight)` for each weight that stages share.
+  template <class F>
+  void for_tied(const F& f) const {
+    for (const nn::TiedGradient& use : layout_.tied) {
+      f(use, places_.rank_of_use(use), places_.owner(use.to));
+    }
+  }
+
+  //! Moves `size` numbers from one rank of the pipeline to another.
+  void move(int from, int to, float* numbers, index_t size, const char* what) {
+    if (from == to || (rank_in_pipe() != from && rank_in_pipe() != to)) return;
+    typename C::Transfer transfer;
+    const comm::Message messages[] = {rank_in_pipe() == from
+                                          ? comm::send_to(to, numbers, size)
+                                          : comm::receive_from(from, numbers, size)};
+    pipeline_.post(messages, {"send", what, comm::Purpose::none, state_.steps()}, transfer);
+    transfer.wait();
+  }
+
+  //! Brings the gradients of further uses of a shared weight to where the weight is.
+  void move_tied_gradients() {
+    for_tied([&](const nn::TiedGradient& use, int user, int owner) {
+      move(user, owner, gradients_.data() + use.from, use.size, "a shared weight's gradient");
+    });
+  }
+
+  //! Brings the values of shared weights to where they are used.
+  void move_tied_values() {
+    for_tied([&](const nn::TiedGradient& use, int user, int owner) {
+      move(owner, user, state_.values().data() + use.to, use.size, "a shared weight");
+    });
+  }
+
+  //! The sum of the squares of all gradients, block by block as one device adds them.
+  [[nodiscard]] double sum_of_squares() {
+    std::vector<double> sums = exchange_.squares();
+    std::vector<std::vector<Range>> ranges(static_cast<std::size_t>(table_.ranks));
+    for (const auto& [blocks, owner] : places_.whole_blocks()) {
+      ranges[static_cast<std::size_t>(owner)].push_back(blocks);
+    }
+    comm::all_gather_ranges(pipeline_, sums.data(),
+                            [&](int r) { return ranges[static_cast<std::size_t>(r)]; },
+                            {"all_gather", "squared sums", comm::Purpose::none, state_.steps()});
+    add_divided_blocks(sums);
+    double squares = 0.0;
+    for (const double sum : sums) squares += sum;
+    return squares;
+  }
+
+  //! The sums of blocks that several ranks have parts of, on every rank.
+  void add_divided_blocks(std::vector<double>& sums) {
+    const auto divided = places_.divided_blocks();
+    if (divided.empty()) return;
+    Tensor<float, D> numbers(*device_, {std::ssize(divided) * ops::block_size});
+    std::fill_n(numbers.data(), numbers.size(), 0.0f);
+    float* at = numbers.data();
+    for (const index_t block : divided) {
+      const index_t begin = block * ops::block_size;
+      for (const Range mine : plan_.owned(replica())) {
+        const Range part{std::max(mine.begin, begin), std::min(mine.end, begin + ops::block_size)};
+        if (part.size() > 0) {
+          std::copy_n(gradients_.data() + part.begin, part.size(), at + (part.begin - begin));
+        }
+      }
+      at += ops::block_size;
+    }
+    // Of each number all ranks but one have 0: the sum is the number itself.
+    comm::all_reduce(*communicator_, std::span(numbers.data(), at),
+                     {"all_reduce", "divided blocks", comm::Purpose::none, state_.steps()});
+    at = numbers.data();
+    for (const index_t block : divided) {
+      const index_t size =
+          std::min(ops::block_size, objective_.layout().trained - block * ops::block_size);
+      ops::sum_of_squares(*device_, size, 0, 1, at, &sums[static_cast<std::size_t>(block)]);
+      at += ops::block_size;
+    }
+  }
+
+  D* device_;
+  C* communicator_;
+  TableView table_;
+  Recipe recipe_;
+  Objective objective_;
+  StagePlaces places_;
+  nn::ParameterLayout layout_;  // of this rank's gradients
+  nn::Gradients<D> gradients_;
+  C pipeline_;  // the ranks of this replica
+  C replicas_;  // the ranks with the same stages
+  ShardPlan plan_;
+  GradientExchange<D, C> exchange_;
+  StageRunner<Objective, D, C> runner_;
+  TrainingState<Optimizer, D> state_;
+  AccumulatedBatches batches_;
+};
+
+//! Has all parameters on every rank while it lives; afterwards each has those of its stages again.
+template <class Model, class Loss, Shard shard, class Optimizer, class D, comm::Communicator C>
+requires(is_pipe<Model>) class PipelineParallel<Model, Loss, shard, Optimizer, D, C>::Whole {
+ public:
+  explicit Whole(PipelineParallel& strategy) : strategy_(&strategy) {
+    comm::all_gather_ranges(strategy.pipeline_, strategy.state_.values().data(),
+                            [&](int r) { return strategy.places_.trained(r); },
+                            {"all_gather", "all parameters"});
+  }
+  Whole(const Whole&) = delete;
+  Whole& operator=(const Whole&) = delete;
+  ~Whole() { strategy_->discard_others(); }
+
+ private:
+  PipelineParallel* strategy_;
+};
+
+}  // namespace weft::parallel
+
+namespace weft {
+using parallel::PipelineParallel;
+}

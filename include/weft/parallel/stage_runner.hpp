@@ -1,0 +1,242 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file One rank's stages, run by a schedule's table.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <weft/comm/communicator.hpp>
+#include <weft/comm/exposed_time.hpp>
+#include <weft/core/chunks.hpp>
+#include <weft/core/index.hpp>
+#include <weft/core/philox.hpp>
+#include <weft/nn/context.hpp>
+#include <weft/nn/module.hpp>
+#include <weft/nn/put_off.hpp>
+#include <weft/parallel/loss_sum.hpp>
+#include <weft/parallel/schedule/action.hpp>
+#include <weft/parallel/schedule/table.hpp>
+#include <weft/parallel/stage_value.hpp>
+#include <weft/tensor/tensor.hpp>
+
+namespace weft::parallel {
+
+//! Does a rank's work on the micro-batches of a batch, in the table's order.
+//!
+//! A value is sent as soon as it is there, and received where it is used; nothing waits for a send
+//! to end but the end of the batch. The last stage computes the loss with its forward.
+//!
+//! **Memory.** What the stages save of the micro-batches under way, and values that were sent but
+//! not yet received.
+template <class Objective, class D, comm::Communicator C>
+class StageRunner {
+ public:
+  using Model = std::remove_cvref_t<decltype(std::declval<const Objective&>().model())>;
+  using Loss = std::remove_cvref_t<decltype(std::declval<const Objective&>().loss())>;
+
+  //! Rank r of the communicator is rank r of the table. All of them call it.
+  StageRunner(D& device, C& communicator, const Objective& objective)
+      : device_(&device),
+        activations_(communicator.split(0, communicator.rank())),
+        gradients_(communicator.split(0, communicator.rank())),
+        objective_(&objective) {}
+
+  //! What a pass over a batch needs besides the batch.
+  struct Pass {
+    const float* values = nullptr;
+    nn::Gradients<D>* gradients = nullptr;  // null: evaluation
+    RandomKey key{};
+    index_t update = comm::Purpose::none;
+  };
+
+  //! Runs micro-batches 0 to `parts.size() - 1` of the table; parts[m] and losses[m] are
+  //! micro-batch m's, and a part without a batch is left out. The last rank fills `losses`.
+  template <class MicroBatch>
+  void run(const TableView& table, const Pass& pass,
+           const std::vector<std::optional<MicroBatch>>& parts, std::span<LossSum> losses) {
+    begin(table, pass, parts.size());
+    for (const Action action : table.of(rank())) {
+      const auto m = static_cast<std::size_t>(action.micro_batch());
+      if (m >= parts.size() || !parts[m]) continue;
+      if (pass.gradients == nullptr && action.work() != Work::forward) continue;
+      in_stage(action.stage(), [&]<int stage>() {
+        switch (action.work()) {
+          case Work::forward:
+            return forward<stage>(action, *parts[m], losses[m]);
+          case Work::backward:
+            return backward<stage>(action, *parts[m]);
+          case Work::weight_gradients:
+            return put_off(action).run();
+        }
+      });
+    }
+    for (Sent& sent : sent_) exposed_.wait(sent.transfer);
+    sent_.clear();
+  }
+
+  //! The seconds spent in waiting since the last call.
+  [[nodiscard]] double take_exposed_s() { return exposed_.take(); }
+
+ private:
+  template <int stage>
+  using Stage = std::remove_cvref_t<decltype(std::declval<const Model&>().template stage<stage>())>;
+
+  template <class Stages>
+  struct StoresOf;
+  template <int... stage>
+  struct StoresOf<std::integer_sequence<int, stage...>> {
+    using Type = std::tuple<std::vector<typename Stage<stage>::template Saved<D>>...>;
+  };
+  //! What each stage saved, by micro-batch.
+  using Stores = typename StoresOf<std::make_integer_sequence<int, Model::stages>>::Type;
+
+  struct LossStore {
+    typename Loss::template Saved<D> saved;
+    LayoutPointer<D> layout;
+  };
+
+  struct Sent {
+    typename C::Transfer transfer;
+    Tensor<float, D> numbers;  // stay until they have arrived
+  };
+
+  [[nodiscard]] int rank() const { return activations_.rank(); }
+
+  void begin(const TableView& table, const Pass& pass, std::size_t micro_batches) {
+    table_ = table;
+    pass_ = pass;
+    std::apply([&](auto&... store) { (store.assign(micro_batches, {}), ...); }, stores_);
+    losses_.assign(micro_batches, {});
+    put_off_.clear();
+    put_off_.resize(micro_batches * static_cast<std::size_t>(Model::stages));
+    here_.assign(static_cast<std::size_t>(table.places()), {});
+  }
+
+  //! Calls `f.template operator()<stage>()` for a stage that is known only now.
+  template <class F>
+  static void in_stage(int stage, const F& f) {
+    [&]<int... i>(std::integer_sequence<int, i...>) {
+      ((i == stage ? f.template operator()<i>() : void()), ...);
+    }
+    (std::make_integer_sequence<int, Model::stages>{});
+  }
+
+  [[nodiscard]] nn::Context<D> context() const {
+    if (pass_.gradients == nullptr) return nn::Context<D>(*device_, pass_.values);
+    return nn::Context<D>(*device_, pass_.values, *pass_.gradients, pass_.key);
+  }
+
+  [[nodiscard]] nn::PutOff& put_off(Action action) {
+    return put_off_[static_cast<std::size_t>(action.micro_batch() * Model::stages +
+                                             action.stage())];
+  }
+
+  template <int stage, class MicroBatch>
+  void forward(Action action, const MicroBatch& part, LossSum& loss) {
+    const auto m = static_cast<std::size_t>(action.micro_batch());
+    auto ctx = context();
+    auto [y, saved] = [&] {
+      const auto& module = objective_->model().template stage<stage>();
+      if constexpr (stage == 0) {
+        return module.forward(ctx, part.input);
+      } else {
+        return module.forward(ctx, value_for<nn::InputOf<Stage<stage>, D>>(action, part));
+      }
+    }();
+    if (ctx.training()) std::get<stage>(stores_)[m] = std::move(saved);
+    if constexpr (stage + 1 < Model::stages) {
+      hand_on(action, StageValue<decltype(y)>::numbers(y));
+    } else {
+      auto [sum, saved_loss] = objective_->loss().forward(ctx, y, part.labels);
+      loss = sum;
+      if (ctx.training()) losses_[m] = {std::move(saved_loss), y.layout};
+    }
+  }
+
+  template <int stage, class MicroBatch>
+  void backward(Action action, const MicroBatch& part) {
+    const auto m = static_cast<std::size_t>(action.micro_batch());
+    auto ctx = context();
+    const auto dy = [&] {
+      if constexpr (stage + 1 == Model::stages) {
+        LossStore store = std::exchange(losses_[m], {});
+        return objective_->loss().backward(ctx, std::move(store.saved), store.layout);
+      } else {
+        return value_for<nn::OutputOf<Stage<stage>, D>>(action, part);
+      }
+    }();
+    if (table_.splits_backward) ctx.put_off_gradients(put_off(action));
+    auto saved = std::exchange(std::get<stage>(stores_)[m], {});
+    const auto& module = objective_->model().template stage<stage>();
+    if constexpr (stage == 0) {
+      module.backward(ctx, std::move(saved), dy);
+    } else {
+      const auto dx = module.backward(ctx, std::move(saved), dy);
+      hand_on(action, StageValue<std::remove_cvref_t<decltype(dx)>>::numbers(dx));
+    }
+  }
+
+  //! What an action computed goes to the stage that waits for it.
+  void hand_on(Action action, const Tensor<float, D>& numbers) {
+    while (!sent_.empty() && sent_.front().transfer.done()) sent_.pop_front();
+    const Action taker = consumer(action);
+    const int to = table_.rank_of(taker.stage());
+    if (to == rank()) {
+      here(taker) = numbers;
+      return;
+    }
+    Sent& sent = sent_.emplace_back();
+    sent.numbers = numbers;
+    const comm::Message messages[] = {comm::send_to(to, numbers.data(), numbers.size())};
+    link(taker).post(messages, purpose(taker), sent.transfer);
+  }
+
+  //! What an action needs of another stage.
+  template <class Value, class MicroBatch>
+  [[nodiscard]] Value value_for(Action action, const MicroBatch& part) {
+    const int from = table_.rank_of(producer(action).stage());
+    if (from == rank()) {
+      return StageValue<Value>::of(std::exchange(here(action), {}), part.input);
+    }
+    Tensor<float, D> numbers(*device_, StageValue<Value>::shape(part.input));
+    const comm::Message messages[] = {comm::receive_from(from, numbers.data(), numbers.size())};
+    link(action).post(messages, purpose(action), received_);
+    exposed_.wait(received_);
+    return StageValue<Value>::of(std::move(numbers), part.input);
+  }
+
+  //! What goes to a stage of the same rank.
+  [[nodiscard]] Tensor<float, D>& here(Action taker) {
+    return here_[static_cast<std::size_t>(table_.place_of(taker))];
+  }
+
+  [[nodiscard]] C& link(Action taker) {
+    return taker.work() == Work::forward ? activations_ : gradients_;
+  }
+  [[nodiscard]] comm::Purpose purpose(Action taker) const {
+    return {taker.work() == Work::forward ? "forward" : "backward", "micro-batch",
+            taker.micro_batch(), pass_.update};
+  }
+
+  D* device_;
+  C activations_;  // two channels, since of two ranks either sends the other both
+  C gradients_;
+  const Objective* objective_;
+  TableView table_{};  // of the batch under way, as all that follows
+  Pass pass_{};
+  Stores stores_;
+  std::vector<LossStore> losses_;
+  std::vector<nn::PutOff> put_off_;
+  std::vector<Tensor<float, D>> here_;
+  std::deque<Sent> sent_;
+  typename C::Transfer received_{};
+  comm::ExposedTime exposed_;
+};
+
+}  // namespace weft::parallel

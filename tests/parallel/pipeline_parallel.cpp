@@ -1,0 +1,184 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/parallel/pipeline_parallel.hpp>
+
+#include <weft/comm/launch.hpp>
+#include <weft/parallel/gradient_accumulation.hpp>
+#include <weft/parallel/schedule/gpipe.hpp>
+#include <weft/parallel/schedule/interleaved.hpp>
+#include <weft/parallel/schedule/one_forward_one_backward.hpp>
+#include <weft/parallel/schedule/zero_bubble.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "../message_of.hpp"
+#include "small_pipes.hpp"
+
+using namespace weft;
+using namespace weft::testing;
+using comm::ThreadCommunicator;
+using parallel::Recipe;
+using parallel::Shard;
+using parallel::TableView;
+
+namespace {
+
+constexpr comm::Timeout patience{60.0};
+
+//! What a training leaves.
+struct PipeOutcome {
+  std::vector<double> losses;
+  std::vector<double> norms;
+  std::vector<float> values;
+  double evaluated = 0.0;
+
+  friend bool operator==(const PipeOutcome&, const PipeOutcome&) = default;
+};
+
+template <class Strategy>
+PipeOutcome train_on_words(Strategy& strategy, int updates) {
+  PipeOutcome outcome;
+  for (int update = 0; update < updates; ++update) {
+    const auto batch =
+        random_translations(update % 4 == 3 ? 2 : 13, static_cast<std::uint32_t>(update));
+    const auto report = strategy.step(WordsBatch(batch), 0.002);
+    outcome.losses.push_back(report.loss.loss.value());
+    outcome.norms.push_back(report.gradient_norm);
+  }
+  const auto batch = random_translations(13, 1000);
+  outcome.evaluated = strategy.evaluate(WordsBatch(batch)).loss.value();
+  [[maybe_unused]] const auto whole = strategy.whole_values();
+  outcome.values = to_host(strategy.state().values());
+  return outcome;
+}
+
+//! A Pipe of so many stages; it runs other tables too.
+template <int stages, bool tied>
+using Small = decltype(small_pipe_objective<GPipe<1>, stages, tied>());
+
+constexpr Recipe recipe_of(int replicas, int micro_batches) {
+  return {.seed = 5,
+          .lanes = replicas,
+          .micro_batches = index_t{replicas} * micro_batches,
+          .clip_norm = 1.0};
+}
+
+template <int stages, bool tied>
+PipeOutcome on_one_device(const Recipe& recipe, int updates) {
+  using Model = std::remove_cvref_t<decltype(std::declval<Small<stages, tied>>().model())>;
+  Cpu device;
+  GradientAccumulation<Model, PipeLoss<tied>> single(
+      device, small_pipe_objective<GPipe<1>, stages, tied>(), optim::Adam(), recipe);
+  return train_on_words(single, updates);
+}
+
+//! Whether each rank ends as one device does.
+template <int stages, bool tied = false, Shard shard = Zero<0>>
+std::vector<int> ends_alike(const TableView& table, int replicas, const PipeOutcome& expected,
+                            int updates) {
+  using Model = std::remove_cvref_t<decltype(std::declval<Small<stages, tied>>().model())>;
+  std::vector<int> alike(static_cast<std::size_t>(table.ranks * replicas));
+  comm::launch_threads(table.ranks * replicas, patience, [&](ThreadCommunicator& communicator) {
+    Cpu cpu;
+    PipelineParallel<Model, PipeLoss<tied>, shard> strategy(
+        cpu, communicator, small_pipe_objective<GPipe<1>, stages, tied>(), optim::Adam(),
+        recipe_of(replicas, table.micro_batches), table, {2 * ops::block_size * 4, 4});
+    alike[static_cast<std::size_t>(communicator.rank())] =
+        train_on_words(strategy, updates) == expected ? 1 : 0;
+  });
+  return alike;
+}
+
+//! Compares all schedules, on as many ranks as there are stages, or half as many.
+template <int stages, int M>
+void expect_one_answer() {
+  constexpr int updates = 20;
+  const auto expected = on_one_device<stages, false>(recipe_of(1, M), updates);
+  const auto check = [&](const TableView& table) {
+    CAPTURE(stages, table.ranks, M, table.splits_backward);
+    CHECK(ends_alike<stages>(table, 1, expected, updates) ==
+          std::vector<int>(static_cast<std::size_t>(table.ranks), 1));
+  };
+  check(parallel::table_of<GPipe<M>, stages>.view());
+  check(parallel::table_of<OneForwardOneBackward<M>, stages>.view());
+  check(parallel::table_of<ZeroBubble<M>, stages>.view());
+  check(parallel::table_of<Interleaved<M, 1>, stages>.view());
+  if constexpr (stages % 2 == 0) {
+    check(parallel::table_of<Interleaved<M, 2>, stages / 2>.view());
+  }
+}
+
+}  // namespace
+
+TEMPLATE_TEST_CASE_SIG("every schedule gives the bits of one device that accumulates", "",
+                       ((int stages), stages), 1, 2, 3, 4, 8) {
+  expect_one_answer<stages, 1>();
+  expect_one_answer<stages, 2>();
+  expect_one_answer<stages, 3>();
+  expect_one_answer<stages, 8>();
+}
+
+TEST_CASE("replicas of a pipeline give the bits of one device with a lane for each") {
+  constexpr int updates = 6;
+  for (const int replicas : {2, 3}) {
+    const auto check = [&]<int stages>(const TableView& table) {
+      const auto expected =
+          on_one_device<stages, false>(recipe_of(replicas, table.micro_batches), updates);
+      const std::vector<int> all(static_cast<std::size_t>(table.ranks * replicas), 1);
+      CAPTURE(replicas, table.ranks);
+      CHECK(ends_alike<stages>(table, replicas, expected, updates) == all);
+      CHECK(ends_alike<stages, false, Zero<1>>(table, replicas, expected, updates) == all);
+    };
+    check.template operator()<2>(parallel::table_of<OneForwardOneBackward<3>, 2>.view());
+    check.template operator()<4>(parallel::table_of<ZeroBubble<3>, 4>.view());
+    check.template operator()<4>(parallel::table_of<Interleaved<3, 2>, 2>.view());
+  }
+}
+
+TEST_CASE("a weight that the first and the last stage share is one weight") {
+  constexpr int updates = 6;
+  for (const int replicas : {1, 2}) {
+    const auto table = parallel::table_of<OneForwardOneBackward<3>, 2>.view();
+    const auto expected = on_one_device<2, true>(recipe_of(replicas, 3), updates);
+    const std::vector<int> all(static_cast<std::size_t>(2 * replicas), 1);
+    CHECK(ends_alike<2, true>(table, replicas, expected, updates) == all);
+    CHECK(ends_alike<2, true, Zero<1>>(table, replicas, expected, updates) == all);
+  }
+}
+
+TEST_CASE("a pipeline that cannot run is refused with what it lacks") {
+  using Model = std::remove_cvref_t<decltype(std::declval<Small<2, false>>().model())>;
+  const auto refusal = [](int ranks, const Recipe& recipe, const TableView& table) {
+    std::vector<std::string> said(static_cast<std::size_t>(ranks));
+    comm::launch_threads(ranks, patience, [&](ThreadCommunicator& communicator) {
+      Cpu cpu;
+      said[static_cast<std::size_t>(communicator.rank())] = message_of<ArgumentError>([&] {
+        PipelineParallel<Model, PipeLoss<false>> strategy(
+            cpu, communicator, small_pipe_objective<GPipe<1>, 2>(), optim::Adam(), recipe, table);
+        return strategy.rank();
+      });
+    });
+    CHECK(said == std::vector<std::string>(said.size(), said.front()));
+    return said.front();
+  };
+  const auto two = parallel::table_of<GPipe<3>, 2>.view();
+  CHECK(refusal(3, recipe_of(1, 3), two) ==
+        "a Pipe on 2 ranks needs these for each replica, not 3 in all");
+  CHECK(refusal(1, recipe_of(1, 3), parallel::table_of<GPipe<3>, 1>.view()) ==
+        "a Pipe of 2 stages cannot run a table of 1");
+  const std::string needs =
+      ": needs a lane for each replica, and no more micro-batches in it than the table has";
+  CHECK(refusal(2, recipe_of(1, 4), two) ==
+        "a recipe of 1 lanes and 4 micro-batches, for 1 replicas of a pipeline whose table has 3" +
+            needs);
+  CHECK(refusal(4, recipe_of(1, 3), two) ==
+        "a recipe of 1 lanes and 3 micro-batches, for 2 replicas of a pipeline whose table has 3" +
+            needs);
+}
