@@ -7,4 +7,4 @@
 
 using namespace weft;
 
-const Pipe<Interleaved<2, 2>, nn::Linear<8, 8>, nn::Linear<8, 8>, nn::Linear<8, 4>> pipe;
+const Pipe<Interleaved<2, 2>, nn::Linear<8, 8>, nn::Linear<8, 8>, nn::Linear<8, 4>> model;

@@ -7,4 +7,4 @@
 
 using namespace weft;
 
-const Pipe<GPipe<2>, nn::Linear<8, 16>, nn::Linear<8, 4>> pipe;
+const Pipe<GPipe<2>, nn::Linear<8, 16>, nn::Linear<8, 4>> model;

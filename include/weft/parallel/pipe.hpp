@@ -34,6 +34,13 @@ struct StageChain<Before, After, Stages...> {
                 "two stages of a Pipe do not meet: each must read what the one before it writes");
 };
 
+//! The stages' Sequential, once they were found to meet: errors then speak of stages.
+template <class... Stages>
+struct Checked {
+  static_assert(sizeof(StageChain<Stages...>) > 0);
+  using Type = nn::Sequential<Stages...>;
+};
+
 }  // namespace detail
 
 //! Modules one after the other, each of which may run on a rank of its own.
@@ -44,13 +51,12 @@ struct StageChain<Before, After, Stages...> {
 //! stage s on rank s % P, by the schedule's table, which the compiler has proven. `Stages` are as
 //! many as the schedule has on each of P ranks.
 template <Schedule S, class... Stages>
-struct Pipe : nn::Sequential<Stages...> {
+struct Pipe : detail::Checked<Stages...>::Type {
   using ScheduleType = S;
   static constexpr int stages = static_cast<int>(sizeof...(Stages));
   //! How many ranks run it.
   static constexpr int ranks = stages / S::stages_of_rank;
 
-  static_assert(sizeof(detail::StageChain<Stages...>) > 0);
   static_assert(stages > 0 && stages % S::stages_of_rank == 0,
                 "a Pipe needs as many stages on each rank as its schedule says");
   static_assert(sizeof(Proof<S, ranks>) > 0);
