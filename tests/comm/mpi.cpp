@@ -4,8 +4,16 @@
 #include <weft/comm/mpi.hpp>
 
 #include <weft/parallel/distributed_data_parallel.hpp>
+#include <weft/parallel/gradient_accumulation.hpp>
+#include <weft/parallel/pipeline_parallel.hpp>
+#include <weft/parallel/schedule/gpipe.hpp>
+#include <weft/parallel/schedule/interleaved.hpp>
+#include <weft/parallel/schedule/one_forward_one_backward.hpp>
+#include <weft/parallel/schedule/zero_bubble.hpp>
 #include <weft/testing/small_translation.hpp>
 #include <weft/train/device_batch.hpp>
+
+#include "../parallel/small_pipes.hpp"
 
 #include <unistd.h>
 
@@ -88,6 +96,49 @@ void strategies(MpiCommunicator& communicator) {
   std::printf("rank %d: one answer\n", communicator.rank());
 }
 
+//! The bits of a small language model after 20 updates.
+template <class Strategy>
+std::uint64_t train_on_words(Strategy& strategy) {
+  for (std::uint32_t update = 0; update < 20; ++update) {
+    const auto batch = testing::random_translations(13, update);
+    strategy.step(testing::WordsBatch(batch), 0.002);
+  }
+  Fingerprint bits;
+  [[maybe_unused]] const auto whole = strategy.whole_values();
+  for (const float value : to_host(strategy.state().values())) {
+    bits.add(std::bit_cast<std::uint32_t>(value));
+  }
+  return bits.value();
+}
+
+//! Four stages on two ranks or four, by three schedules.
+void pipelines(MpiCommunicator& communicator) {
+  using Model = testing::SmallPipe<GPipe<1>, 4>::Type;
+  using Loss = testing::PipeLoss<true>;
+  const parallel::Recipe recipe{.seed = 5, .micro_batches = 3, .clip_norm = 1.0};
+  const auto objective = [] { return testing::small_pipe_objective<GPipe<1>, 4, true>(); };
+  std::uint64_t alone = 0;
+  if (communicator.rank() == 0) {
+    Cpu device;
+    GradientAccumulation<Model, Loss> single(device, objective(), optim::Adam(), recipe);
+    alone = train_on_words(single);
+  }
+  comm::broadcast(communicator, std::span(&alone, 1), 0);
+  const auto expect_same = [&](const parallel::TableView& table, const char* what) {
+    Cpu device;
+    PipelineParallel<Model, Loss, Zero<0>, optim::Adam, Cpu, MpiCommunicator> strategy(
+        device, communicator, objective(), optim::Adam(), recipe, table);
+    expect(train_on_words(strategy) == alone, what);
+  };
+  if (communicator.size() == 2) {
+    expect_same(parallel::table_of<Interleaved<3, 2>, 2>.view(), "interleaved");
+  } else {
+    expect_same(parallel::table_of<OneForwardOneBackward<3>, 4>.view(), "1f1b");
+    expect_same(parallel::table_of<ZeroBubble<3>, 4>.view(), "zero bubble");
+  }
+  std::printf("rank %d: pipelines hold\n", communicator.rank());
+}
+
 //! The memory of this process that is its own and not a file's, in bytes.
 index_t own_memory() {
   std::ifstream file("/proc/self/statm");
@@ -151,6 +202,7 @@ int main(int argc, char** argv) {
                           [&](MpiCommunicator& communicator) {
                             if (name == "collectives") return collectives(communicator);
                             if (name == "strategies") return strategies(communicator);
+                            if (name == "pipelines") return pipelines(communicator);
                             if (name == "memory") return memory(communicator);
                             rounds(communicator, name);
                           });

@@ -38,6 +38,12 @@ class Mpi(unittest.TestCase):
             self.assertEqual(run.returncode, 0, run.stderr)
             self.assertEqual(run.stdout.count("one answer"), ranks)
 
+    def test_pipelines_have_the_bits_of_one_device(self):
+        for ranks in (2, 4):
+            run = self.run_ranks(ranks, "pipelines")
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertEqual(run.stdout.count("pipelines hold"), ranks)
+
     def test_a_rank_holds_the_memory_of_the_formula(self):
         for ranks in (2, 3):
             run = self.run_ranks(ranks, "memory", seconds=120)

@@ -4,6 +4,8 @@
 
 #include <weft/parallel/schedule/interleaved.hpp>
 #include <weft/parallel/schedule/one_forward_one_backward.hpp>
+#include <weft/parallel/schedule/proof.hpp>
+#include <weft/parallel/schedule/zero_bubble.hpp>
 
 #include <catch2/catch.hpp>
 
@@ -44,6 +46,16 @@ TEST_CASE("a schedule that is written down is the one that the compiler makes") 
   CHECK(stages.view().stages == 2);
   CHECK(stages.view().stages == interleaved.stages);
   CHECK(read_table("F0 B0 W0", "my.schedule").view().splits_backward);
+}
+
+TEST_CASE("what is written of a schedule is read again as the same") {
+  CHECK(to_text(OneForwardOneBackward<2>::table<2>().view()) == "F0 F1 B0 B1\nF0 B0 F1 B1\n");
+  const auto check = [](const TableView& table) {
+    const auto read = read_table(to_text(table), "written");
+    CHECK(equal(read.view(), table));
+  };
+  check(table_of<Interleaved<5, 3>, 4>.view());
+  check(table_of<ZeroBubble<9>, 4>.view());
 }
 
 TEST_CASE("a schedule that breaks a law is refused with the action that does") {

@@ -113,6 +113,21 @@ inline Action read_action(std::string_view word, int rank, int ranks, const std:
 
 }  // namespace detail
 
+//! A schedule as `read_table` reads it.
+[[nodiscard]] inline std::string to_text(const TableView& table) {
+  std::string lines;
+  for (int rank = 0; rank < table.ranks; ++rank) {
+    std::string line;
+    for (const Action action : table.of(rank)) {
+      const int stage = action.stage() / table.ranks;  // of the rank's
+      line += text(line.empty() ? "" : " ", "FBW"[static_cast<int>(action.work())],
+                   action.micro_batch(), stage > 0 ? text(".", stage) : "");
+    }
+    lines += line + "\n";
+  }
+  return lines;
+}
+
 //! Reads a schedule; `name` stands in errors, as a file's does.
 //!
 //! **Errors.** FormatError with the line, or with the action that breaks a law.
