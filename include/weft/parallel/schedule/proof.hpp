@@ -39,14 +39,18 @@ inline constexpr bool has_every_action_once = [] {
   return !check_actions(table, seen).found();
 }();
 
-//! Whether nothing waits for what comes only after it.
+//! When all has ended that costs one unit each, or `never`.
 template <class S, int P>
-inline constexpr bool cannot_deadlock = [] {
+inline constexpr int unit_makespan = [] {
   constexpr TableView table = table_of<S, P>.view();
   std::array<int, static_cast<std::size_t>(table.places())> ends{};
   std::array<int, P> next{};
-  return !check_order(table, ends, next).found();
+  return simulate(table, {}, table.micro_batches, ends, next);
 }();
+
+//! Whether nothing waits for what comes only after it.
+template <class S, int P>
+inline constexpr bool cannot_deadlock = unit_makespan<S, P> != never;
 
 //! Whether both ends of each link have the messages in the same order.
 template <class S, int P>
@@ -85,11 +89,8 @@ inline constexpr bool keeps_its_memory = [] {
 template <class S, int P>
 inline constexpr bool keeps_its_bubble = [] {
   if constexpr (requires { S::bubble(P, Costs{}); }) {
-    constexpr TableView table = table_of<S, P>.view();
-    std::array<int, static_cast<std::size_t>(table.places())> ends{};
-    std::array<int, P> next{};
-    const int makespan = simulate(table, {}, table.micro_batches, ends, next);
-    return makespan - S::micro_batches * S::stages_of_rank * Costs{}.all() == S::bubble(P, {});
+    return unit_makespan<S, P> - S::micro_batches * S::stages_of_rank * Costs{}.all() ==
+           S::bubble(P, {});
   }
   return true;
 }();

@@ -28,6 +28,24 @@ struct Costs {
 //! The end of an action that has not come.
 inline constexpr int never = -1;
 
+namespace detail {
+
+//! When what an action needs has ended; `never`, if it has not. `end` is the action's own place
+//! among the ends: those of neighbouring stages and works lie at fixed distances (see
+//! `TableView::place_of`), which spares the compiler half of the steps.
+[[nodiscard]] constexpr int ready_at(const TableView& table, Action action, const int* end) {
+  const int to_next_stage = table.micro_batches;
+  const int to_next_work = table.stages * table.micro_batches;
+  if (action.work() == Work::weight_gradients) return end[-to_next_work];
+  if (action.work() == Work::forward) return action.stage() == 0 ? 0 : end[-to_next_stage];
+  const int forward = end[-to_next_work];
+  const int behind = action.stage() + 1 == table.stages ? 0 : end[to_next_stage];
+  if (forward == never || behind == never) return never;
+  return forward > behind ? forward : behind;
+}
+
+}  // namespace detail
+
 //! When all has ended, or `never`, if some rank waits for what comes only after it. Micro-batches
 //! from `micro_batches` on are left out, as in a short batch.
 //!
@@ -36,51 +54,32 @@ inline constexpr int never = -1;
                                      std::span<int> ends, std::span<int> next_of_rank) {
   for (int& end : ends) end = never;
   for (int& next : next_of_rank) next = 0;
-  const auto end_of = [&](Action action) -> int& {
-    return ends[static_cast<std::size_t>(table.place_of(action))];
-  };
-  // The end of what an action needs: never, if that has not run.
-  const auto ready = [&](Action action) {
-    int last = 0;
-    const auto need = [&](Action other) {
-      const int end = end_of(other);
-      last = last == never || end == never ? never : std::max(last, end);
-    };
-    if (action.work() == Work::weight_gradients) {
-      need({Work::backward, action.stage(), action.micro_batch()});
-    } else {
-      if (has_producer(table, action)) need(producer(action));
-      if (action.work() == Work::backward) {
-        need({Work::forward, action.stage(), action.micro_batch()});
-      }
-    }
-    return last;
-  };
+  int* const end_at = ends.data();
+  int* const next_at = next_of_rank.data();
   int makespan = 0;
   bool moves = true;
   bool waits = true;
   while (moves && waits) {
     moves = waits = false;
     for (int rank = 0; rank < table.ranks; ++rank) {
-      const auto order = table.of(rank);
-      int& next = next_of_rank[static_cast<std::size_t>(rank)];
-      int now = 0;
-      if (next > 0) now = end_of(order[static_cast<std::size_t>(next - 1)]);
-      while (next < static_cast<int>(order.size())) {
-        const Action action = order[static_cast<std::size_t>(next)];
-        if (action.micro_batch() >= micro_batches) {
-          end_of(action) = now;  // left out
-        } else {
-          const int start = ready(action);
+      const Action* const order = table.actions + table.stride * rank;
+      const int count = table.counts[rank];
+      int next = next_at[rank];
+      int now = next > 0 ? end_at[table.place_of(order[next - 1])] : 0;
+      for (; next < count; ++next) {
+        const Action action = order[next];
+        int* const end = end_at + table.place_of(action);
+        if (action.micro_batch() < micro_batches) {
+          const int start = detail::ready_at(table, action, end);
           if (start == never) break;
-          now = std::max(now, start) + costs.of(action.work(), table.splits_backward);
-          end_of(action) = now;
+          now = (start > now ? start : now) + costs.of(action.work(), table.splits_backward);
         }
-        ++next;
-        moves = true;
+        *end = now;
       }
-      makespan = std::max(makespan, now);
-      waits = waits || next < static_cast<int>(order.size());
+      moves = moves || next > next_at[rank];
+      waits = waits || next < count;
+      next_at[rank] = next;
+      makespan = now > makespan ? now : makespan;
     }
   }
   return waits ? never : makespan;
