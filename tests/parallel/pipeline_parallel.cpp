@@ -3,6 +3,7 @@
 #include <weft/parallel/pipeline_parallel.hpp>
 
 #include <weft/comm/launch.hpp>
+#include <weft/nn/layer_stack.hpp>
 #include <weft/parallel/gradient_accumulation.hpp>
 #include <weft/parallel/schedule/gpipe.hpp>
 #include <weft/parallel/schedule/interleaved.hpp>
@@ -25,6 +26,7 @@ using namespace weft;
 using namespace weft::testing;
 using comm::ThreadCommunicator;
 using parallel::Recipe;
+using parallel::Recompute;
 using parallel::Shard;
 using parallel::TableView;
 
@@ -82,14 +84,14 @@ PipeOutcome on_one_device(const Recipe& recipe, int updates) {
 //! Whether each rank ends as one device does.
 template <int stages, bool tied = false, Shard shard = Zero<0>>
 std::vector<int> ends_alike(const TableView& table, int replicas, const PipeOutcome& expected,
-                            int updates) {
+                            int updates, Recompute recompute = Recompute::never) {
   using Model = std::remove_cvref_t<decltype(std::declval<Small<stages, tied>>().model())>;
   std::vector<int> alike(static_cast<std::size_t>(table.ranks * replicas));
   comm::launch_threads(table.ranks * replicas, patience, [&](ThreadCommunicator& communicator) {
     Cpu cpu;
     PipelineParallel<Model, PipeLoss<tied>, shard> strategy(
         cpu, communicator, small_pipe_objective<GPipe<1>, stages, tied>(), optim::Adam(),
-        recipe_of(replicas, table.micro_batches), table, {2 * ops::block_size * 4, 4});
+        recipe_of(replicas, table.micro_batches), table, recompute, {2 * ops::block_size * 4, 4});
     alike[static_cast<std::size_t>(communicator.rank())] =
         train_on_words(strategy, updates) == expected ? 1 : 0;
   });
@@ -151,6 +153,58 @@ TEST_CASE("a weight that the first and the last stage share is one weight") {
     CHECK(ends_alike<2, true>(table, replicas, expected, updates) == all);
     CHECK(ends_alike<2, true, Zero<1>>(table, replicas, expected, updates) == all);
   }
+}
+
+TEST_CASE("stages that compute their forward again give the same bits") {
+  constexpr int updates = 6;
+  const auto expected = on_one_device<3, false>(recipe_of(1, 4), updates);
+  for (const Recompute recompute : {Recompute::except_last, Recompute::always}) {
+    for (const TableView& table : {parallel::table_of<OneForwardOneBackward<4>, 3>.view(),
+                                   parallel::table_of<ZeroBubble<4>, 3>.view()}) {
+      CHECK(ends_alike<3>(table, 1, expected, updates, recompute) == std::vector<int>(3, 1));
+    }
+  }
+}
+
+namespace {
+
+//! The most bytes that rank 0 of four, with three layers each, held in an update of 32
+//! micro-batches, and between updates.
+std::pair<index_t, index_t> memory_of_first_rank(const TableView& table, Recompute recompute) {
+  using Layers = nn::LayerStack<PipeLayer, 3, pipe_channels, false>;
+  using First = nn::Sequential<PipeEmbedding, Layers>;
+  using Model = Pipe<GPipe<1>, First, Layers, Layers, Layers>;
+  const Layers layers{PipeLayer(pipe_dropouts, true)};
+  const First first(PipeEmbedding(small_vocabulary, 24, 0.2f), layers);
+  std::pair<index_t, index_t> bytes;
+  comm::launch_threads(4, patience, [&](ThreadCommunicator& communicator) {
+    Cpu cpu;
+    PipelineParallel<Model, PipeLoss<false>> strategy(
+        cpu, communicator,
+        parallel::Objective<Model, PipeLoss<false>>(Model(first, layers, layers, layers),
+                                                    nn::LabelSmoothing(0.1f), 5),
+        optim::Adam(), recipe_of(1, 32), table, recompute);
+    const auto batch = random_translations(32 * 40, 1);
+    const index_t before = cpu.memory().statistics().live;
+    (void)strategy.step(WordsBatch(batch), 0.002);
+    if (communicator.rank() == 0) bytes = {cpu.memory().statistics().peak, before};
+  });
+  return bytes;
+}
+
+}  // namespace
+
+TEST_CASE("a rank holds the activations that its table says, or inputs and one micro-batch's") {
+  const auto activations = [](const TableView& table, Recompute recompute) {
+    const auto [peak, before] = memory_of_first_rank(table, recompute);
+    return static_cast<double>(peak - before);
+  };
+  const auto all = parallel::table_of<GPipe<32>, 4>.view();
+  const auto few = parallel::table_of<OneForwardOneBackward<32>, 4>.view();
+  const double of_all = activations(all, Recompute::never);
+  CAPTURE(of_all, activations(few, Recompute::never), activations(all, Recompute::always));
+  CHECK(activations(few, Recompute::never) < of_all / 6);
+  CHECK(activations(all, Recompute::always) < of_all / 6);
 }
 
 TEST_CASE("a pipeline that cannot run is refused with what it lacks") {

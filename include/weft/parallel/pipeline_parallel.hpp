@@ -77,7 +77,7 @@ requires(is_pipe<Model>) class PipelineParallel {
   //! CommunicatorAborted here and below.
   PipelineParallel(D& device, C& communicator, Objective objective, const Optimizer& optimizer,
                    const Recipe& recipe, const TableView& table = Model::table(),
-                   BucketSizes buckets = {})
+                   Recompute recompute = Recompute::never, BucketSizes buckets = {})
       : device_(&device),
         communicator_(&communicator),
         table_(table),
@@ -95,7 +95,7 @@ requires(is_pipe<Model>) class PipelineParallel {
             device, replicas_, layout_, plan_, recipe.lanes,
             [this](index_t) { return gradients_.data(); },
             shard == Shard::nothing ? Keep::all : Keep::mine),
-        runner_(device, pipeline_, objective_),
+        runner_(device, pipeline_, objective_, recompute),
         state_(device, objective_.layout(), values_of_root(), optimizer, owned()) {
     discard_others();
   }

@@ -27,13 +27,20 @@
 
 namespace weft::parallel {
 
+//! Whether stages compute their forward again in the backward pass, instead of remembering it.
+enum class Recompute {
+  never,
+  except_last,  //!< for all micro-batches but the last, whose backward comes soon
+  always,
+};
+
 //! Does a rank's work on the micro-batches of a batch, in the table's order.
 //!
 //! A value is sent as soon as it is there, and received where it is used; nothing waits for a send
 //! to end but the end of the batch. The last stage computes the loss with its forward.
 //!
-//! **Memory.** What the stages save of the micro-batches under way, and values that were sent but
-//! not yet received.
+//! **Memory.** What the stages save of the micro-batches under way, or where they recompute, their
+//! inputs and what they save of one; values that were sent but not yet received.
 template <class Objective, class D, comm::Communicator C>
 class StageRunner {
  public:
@@ -41,11 +48,12 @@ class StageRunner {
   using Loss = std::remove_cvref_t<decltype(std::declval<const Objective&>().loss())>;
 
   //! Rank r of the communicator is rank r of the table. All of them call it.
-  StageRunner(D& device, C& communicator, const Objective& objective)
+  StageRunner(D& device, C& communicator, const Objective& objective, Recompute recompute)
       : device_(&device),
         activations_(communicator.split(0, communicator.rank())),
         gradients_(communicator.split(0, communicator.rank())),
-        objective_(&objective) {}
+        objective_(&objective),
+        recompute_(recompute) {}
 
   //! What a pass over a batch needs besides the batch.
   struct Pass {
@@ -87,13 +95,18 @@ class StageRunner {
   template <int stage>
   using Stage = std::remove_cvref_t<decltype(std::declval<const Model&>().template stage<stage>())>;
 
+  //! What a stage keeps of a micro-batch.
+  template <int stage>
+  struct Store {
+    typename Stage<stage>::template Saved<D> saved;
+    nn::InputOf<Stage<stage>, D> input;  // to compute `saved` again
+  };
   template <class Stages>
   struct StoresOf;
   template <int... stage>
   struct StoresOf<std::integer_sequence<int, stage...>> {
-    using Type = std::tuple<std::vector<typename Stage<stage>::template Saved<D>>...>;
+    using Type = std::tuple<std::vector<Store<stage>>...>;
   };
-  //! What each stage saved, by micro-batch.
   using Stores = typename StoresOf<std::make_integer_sequence<int, Model::stages>>::Type;
 
   struct LossStore {
@@ -141,15 +154,23 @@ class StageRunner {
   void forward(Action action, const MicroBatch& part, LossSum& loss) {
     const auto m = static_cast<std::size_t>(action.micro_batch());
     auto ctx = context();
-    auto [y, saved] = [&] {
-      const auto& module = objective_->model().template stage<stage>();
+    auto x = [&] {
       if constexpr (stage == 0) {
-        return module.forward(ctx, part.input);
+        return part.input;
       } else {
-        return module.forward(ctx, value_for<nn::InputOf<Stage<stage>, D>>(action, part));
+        return value_for<nn::InputOf<Stage<stage>, D>>(action, part);
       }
     }();
-    if (ctx.training()) std::get<stage>(stores_)[m] = std::move(saved);
+    auto [y, saved] = objective_->model().template stage<stage>().forward(ctx, x);
+    if (ctx.training()) {
+      Store<stage>& store = std::get<stage>(stores_)[m];
+      if (recomputes(m)) {
+        store.input = std::move(x);
+        saved = {};
+      } else {
+        store.saved = std::move(saved);
+      }
+    }
     if constexpr (stage + 1 < Model::stages) {
       hand_on(action, StageValue<decltype(y)>::numbers(y));
     } else {
@@ -172,14 +193,20 @@ class StageRunner {
       }
     }();
     if (table_.splits_backward) ctx.put_off_gradients(put_off(action));
-    auto saved = std::exchange(std::get<stage>(stores_)[m], {});
+    Store<stage> store = std::exchange(std::get<stage>(stores_)[m], {});
     const auto& module = objective_->model().template stage<stage>();
+    if (recomputes(m)) store.saved = module.forward(ctx, std::exchange(store.input, {})).saved;
     if constexpr (stage == 0) {
-      module.backward(ctx, std::move(saved), dy);
+      module.backward(ctx, std::move(store.saved), dy);
     } else {
-      const auto dx = module.backward(ctx, std::move(saved), dy);
+      const auto dx = module.backward(ctx, std::move(store.saved), dy);
       hand_on(action, StageValue<std::remove_cvref_t<decltype(dx)>>::numbers(dx));
     }
+  }
+
+  [[nodiscard]] bool recomputes(std::size_t micro_batch) const {
+    if (recompute_ == Recompute::except_last) return micro_batch + 1 < losses_.size();
+    return recompute_ == Recompute::always;
   }
 
   //! What an action computed goes to the stage that waits for it.
@@ -228,6 +255,7 @@ class StageRunner {
   C activations_;  // two channels, since of two ranks either sends the other both
   C gradients_;
   const Objective* objective_;
+  Recompute recompute_;
   TableView table_{};  // of the batch under way, as all that follows
   Pass pass_{};
   Stores stores_;

@@ -114,7 +114,7 @@ TEST_CASE("a table serves every smaller number of micro-batches") {
     std::vector<int> next(static_cast<std::size_t>(table.ranks));
     for (int m = 0; m <= table.micro_batches; ++m) {
       CAPTURE(table.ranks, table.micro_batches, m);
-      CHECK(simulate(table, {}, m, ends, next) != never);
+      CHECK(simulate(table, {}, m, ends, next) != no_end);
     }
   };
   for_sizes([&]<int P, int M>() {

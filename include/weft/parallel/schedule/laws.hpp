@@ -76,7 +76,7 @@ struct TableFault {
 //! **Shapes.** ends: table.places(); next_of_rank: table.ranks. Both are overwritten.
 [[nodiscard]] constexpr TableFault check_order(const TableView& table, std::span<int> ends,
                                                std::span<int> next_of_rank) {
-  if (simulate(table, {}, table.micro_batches, ends, next_of_rank) != never) return {};
+  if (simulate(table, {}, table.micro_batches, ends, next_of_rank) != no_end) return {};
   for (int rank = 0; rank < table.ranks; ++rank) {
     const int next = next_of_rank[static_cast<std::size_t>(rank)];
     if (next < table.counts[rank]) {

@@ -39,7 +39,7 @@ inline constexpr bool has_every_action_once = [] {
   return !check_actions(table, seen).found();
 }();
 
-//! When all has ended that costs one unit each, or `never`.
+//! When all has ended that costs one unit each, or `no_end`.
 template <class S, int P>
 inline constexpr int unit_makespan = [] {
   constexpr TableView table = table_of<S, P>.view();
@@ -50,7 +50,7 @@ inline constexpr int unit_makespan = [] {
 
 //! Whether nothing waits for what comes only after it.
 template <class S, int P>
-inline constexpr bool cannot_deadlock = unit_makespan<S, P> != never;
+inline constexpr bool cannot_deadlock = unit_makespan<S, P> != no_end;
 
 //! Whether both ends of each link have the messages in the same order.
 template <class S, int P>

@@ -26,11 +26,11 @@ struct Costs {
 };
 
 //! The end of an action that has not come.
-inline constexpr int never = -1;
+inline constexpr int no_end = -1;
 
 namespace detail {
 
-//! When what an action needs has ended; `never`, if it has not. `end` is the action's own place
+//! When what an action needs has ended; `no_end`, if it has not. `end` is the action's own place
 //! among the ends: those of neighbouring stages and works lie at fixed distances (see
 //! `TableView::place_of`), which spares the compiler half of the steps.
 [[nodiscard]] constexpr int ready_at(const TableView& table, Action action, const int* end) {
@@ -40,19 +40,19 @@ namespace detail {
   if (action.work() == Work::forward) return action.stage() == 0 ? 0 : end[-to_next_stage];
   const int forward = end[-to_next_work];
   const int behind = action.stage() + 1 == table.stages ? 0 : end[to_next_stage];
-  if (forward == never || behind == never) return never;
+  if (forward == no_end || behind == no_end) return no_end;
   return forward > behind ? forward : behind;
 }
 
 }  // namespace detail
 
-//! When all has ended, or `never`, if some rank waits for what comes only after it. Micro-batches
+//! When all has ended, or `no_end`, if some rank waits for what comes only after it. Micro-batches
 //! from `micro_batches` on are left out, as in a short batch.
 //!
-//! **Shapes.** ends: at the action's place, `table.places()` in all; `never` for what did not run.
+//! **Shapes.** ends: at the action's place, `table.places()` in all; `no_end` for what did not run.
 [[nodiscard]] constexpr int simulate(const TableView& table, const Costs& costs, int micro_batches,
                                      std::span<int> ends, std::span<int> next_of_rank) {
-  for (int& end : ends) end = never;
+  for (int& end : ends) end = no_end;
   for (int& next : next_of_rank) next = 0;
   int* const end_at = ends.data();
   int* const next_at = next_of_rank.data();
@@ -71,7 +71,7 @@ namespace detail {
         int* const end = end_at + table.place_of(action);
         if (action.micro_batch() < micro_batches) {
           const int start = detail::ready_at(table, action, end);
-          if (start == never) break;
+          if (start == no_end) break;
           now = (start > now ? start : now) + costs.of(action.work(), table.splits_backward);
         }
         *end = now;
@@ -82,7 +82,7 @@ namespace detail {
       makespan = now > makespan ? now : makespan;
     }
   }
-  return waits ? never : makespan;
+  return waits ? no_end : makespan;
 }
 
 //! The most micro-batches whose activations a rank holds, each stage's on their own: from forward

@@ -24,7 +24,7 @@ namespace weft::parallel {
   std::vector<int> ends(static_cast<std::size_t>(table.places()));
   std::vector<int> next(static_cast<std::size_t>(table.ranks));
   const int makespan = simulate(table, costs, table.micro_batches, ends, next);
-  if (makespan == never) throw ArgumentError("svg: the schedule deadlocks");
+  if (makespan == no_end) throw ArgumentError("svg: the schedule deadlocks");
   const int shortest = std::max(1, std::min({costs.forward, costs.backward, costs.all()}));
   const auto x = [&](int time) { return left + time * unit / shortest; };
   std::string out =

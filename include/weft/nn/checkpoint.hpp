@@ -1,0 +1,57 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file A module whose forward is computed again in the backward pass instead of being remembered.
+#pragma once
+
+#include <utility>
+
+#include <weft/nn/context.hpp>
+#include <weft/nn/module.hpp>
+
+namespace weft::nn {
+
+//! Keeps only its input, and computes the rest again, with the same random numbers and so the same
+//! bits, when the backward pass comes.
+//!
+//! Names of parameters are those of the module alone: a saved model fits with and without.
+//! **Memory.** The input instead of what the module saves, which is there while its backward runs.
+//! **Cost.** Its forward once more.
+//! **Source.** Chen et al. 2016; torch.utils.checkpoint.
+template <class M>
+struct Checkpoint {
+  static_assert(
+      UnaryModule<M>,
+      "the module of a Checkpoint needs one forward, of one input, that is a template over "
+      "the device alone");
+
+  M module;
+
+  constexpr Checkpoint() = default;
+  constexpr explicit Checkpoint(const M& of) : module(of) {}
+
+  template <class Self, class Visit>
+  static constexpr void members(Self& self, Visit&& visit) {
+    visit("", self.module);
+  }
+
+  template <class D>
+  struct Saved {
+    InputOf<M, D> input;
+  };
+
+  template <class D>
+  [[nodiscard]] Result<OutputOf<M, D>, Saved<D>> forward(Context<D>& ctx,
+                                                         const InputOf<M, D>& x) const {
+    return {module.forward(ctx, x).output, {x}};
+  }
+
+  template <class D>
+  InputGradientOf<M, D> backward(Context<D>& ctx, Saved<D>&& saved,
+                                 const OutputOf<M, D>& dy) const {
+    auto again = module.forward(ctx, saved.input).saved;
+    saved = {};
+    return module.backward(ctx, std::move(again), dy);
+  }
+};
+
+}  // namespace weft::nn

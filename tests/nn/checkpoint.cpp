@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/nn/checkpoint.hpp>
+
+#include <weft/nn/criteria.hpp>
+#include <weft/nn/embedding.hpp>
+#include <weft/nn/encoder.hpp>
+#include <weft/nn/generator.hpp>
+#include <weft/nn/layer_stack.hpp>
+#include <weft/nn/sequential.hpp>
+#include <weft/parallel/chunked.hpp>
+#include <weft/parallel/gradient_accumulation.hpp>
+#include <weft/testing/small_translation.hpp>
+#include <weft/train/device_batch.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+using namespace weft;
+using namespace weft::testing;
+
+namespace {
+
+using Layer = nn::EncoderLayer<24, 3, 40>;
+using Loss = Chunked<nn::BasicGenerator<24>, nn::LabelSmoothing>;
+template <class L>
+using ModelOf = nn::Sequential<nn::Embedding<24>, nn::LayerStack<L, 6, 24, true>>;
+
+//! The source's words, each its own label.
+struct Words {
+  data::TranslationBatch batch;
+
+  [[nodiscard]] index_t size() const { return batch.size(); }
+  [[nodiscard]] parallel::MicroBatch<TokenSequences<Cpu>, Cpu> part(Cpu& device,
+                                                                    Range range) const {
+    auto input = train::to_sequences(device, batch.source, range);
+    return {input, input.ids};
+  }
+};
+
+template <class L>
+auto objective_of() {
+  const Layer layer({.residual = 0.2f, .attention = 0.1f, .activation = 0.1f}, true);
+  return parallel::Objective<ModelOf<L>, Loss>(
+      ModelOf<L>(nn::Embedding<24>(small_vocabulary, 24, 0.1f),
+                 nn::LayerStack<L, 6, 24, true>(L(layer))),
+      nn::LabelSmoothing(0.1f));
+}
+
+//! The parameters after some updates, and the most bytes that were in use.
+template <class L>
+std::pair<std::vector<float>, index_t> trained() {
+  Cpu device;
+  GradientAccumulation<ModelOf<L>, Loss> strategy(device, objective_of<L>(), optim::Adam(),
+                                                  {.micro_batches = 2});
+  for (std::uint32_t update = 0; update < 5; ++update) {
+    (void)strategy.step(Words{random_translations(400, update)}, 0.003);
+  }
+  return {to_host(strategy.state().values()), device.memory().statistics().peak};
+}
+
+}  // namespace
+
+TEST_CASE("layers that are computed again give the same bits in less memory") {
+  const auto [values, bytes] = trained<Layer>();
+  const auto [again, fewer] = trained<nn::Checkpoint<Layer>>();
+  CHECK(again == values);
+  CHECK(fewer < bytes / 2);
+}
+
+TEST_CASE("a checkpoint does not show in the names of parameters") {
+  const auto plain = nn::named_parameters(objective_of<Layer>());
+  const auto kept = nn::named_parameters(objective_of<nn::Checkpoint<Layer>>());
+  REQUIRE(plain.size() == kept.size());
+  for (std::size_t i = 0; i < plain.size(); ++i) CHECK(plain[i].name == kept[i].name);
+}
