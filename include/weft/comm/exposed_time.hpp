@@ -19,6 +19,9 @@ class ExposedTime {
     seconds_ += monotonic_seconds() - begin;
   }
 
+  //! The seconds since the last `take`.
+  [[nodiscard]] double seconds() const { return seconds_; }
+
   //! The seconds since the last call.
   [[nodiscard]] double take() { return std::exchange(seconds_, 0.0); }
 

@@ -141,6 +141,10 @@ requires(is_pipe<Model>) class PipelineParallel {
     return total_over_ranks(*communicator_, losses, comm::Purpose::none);
   }
 
+  //! Appends what this rank's stages do from now on to a trace, which outlives this or the next
+  //! call; null ends it.
+  void record(Trace* trace) { runner_.record(trace); }
+
   [[nodiscard]] int rank() const { return communicator_->rank(); }
   [[nodiscard]] int ranks() const { return communicator_->size(); }
 

@@ -14,12 +14,14 @@
 #include <weft/comm/communicator.hpp>
 #include <weft/comm/exposed_time.hpp>
 #include <weft/core/chunks.hpp>
+#include <weft/core/clock.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/philox.hpp>
 #include <weft/nn/context.hpp>
 #include <weft/nn/module.hpp>
 #include <weft/nn/put_off.hpp>
 #include <weft/parallel/loss_sum.hpp>
+#include <weft/parallel/pipeline_trace.hpp>
 #include <weft/parallel/schedule/action.hpp>
 #include <weft/parallel/schedule/table.hpp>
 #include <weft/parallel/stage_value.hpp>
@@ -73,6 +75,8 @@ class StageRunner {
       const auto m = static_cast<std::size_t>(action.micro_batch());
       if (m >= parts.size() || !parts[m]) continue;
       if (pass.gradients == nullptr && action.work() != Work::forward) continue;
+      const double begin_s = trace_ != nullptr ? monotonic_seconds() : 0.0;
+      const double exposed_s = exposed_.seconds();
       in_stage(action.stage(), [&]<int stage>() {
         switch (action.work()) {
           case Work::forward:
@@ -83,10 +87,16 @@ class StageRunner {
             return put_off(action).run();
         }
       });
+      if (trace_ != nullptr) {
+        trace_->push_back({action, begin_s, monotonic_seconds(), exposed_.seconds() - exposed_s});
+      }
     }
     for (Sent& sent : sent_) exposed_.wait(sent.transfer);
     sent_.clear();
   }
+
+  //! Appends what is done from now on to a trace, or to none.
+  void record(Trace* trace) { trace_ = trace; }
 
   //! The seconds spent in waiting since the last call.
   [[nodiscard]] double take_exposed_s() { return exposed_.take(); }
@@ -265,6 +275,7 @@ class StageRunner {
   std::deque<Sent> sent_;
   typename C::Transfer received_{};
   comm::ExposedTime exposed_;
+  Trace* trace_ = nullptr;
 };
 
 }  // namespace weft::parallel

@@ -1,0 +1,92 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file What the ranks of a pipeline did when.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <weft/comm/collectives.hpp>
+#include <weft/comm/communicator.hpp>
+#include <weft/core/fixed.hpp>
+#include <weft/core/text.hpp>
+#include <weft/parallel/schedule/action.hpp>
+
+namespace weft::parallel {
+
+//! One action of a rank, in seconds of the machine's clock: those of several machines differ.
+struct TraceEvent {
+  Action action;
+  double begin_s;
+  double end_s;
+  double waited_s;  //!< at the beginning, for another rank
+};
+
+//! The events of one rank, in their order.
+using Trace = std::vector<TraceEvent>;
+
+//! The traces of all ranks, by rank. All ranks call it.
+template <comm::Communicator C>
+[[nodiscard]] std::vector<Trace> gathered_traces(C& communicator, const Trace& mine) {
+  std::vector<Trace> traces(static_cast<std::size_t>(communicator.size()));
+  for (int rank = 0; rank < communicator.size(); ++rank) {
+    Trace& trace = traces[static_cast<std::size_t>(rank)];
+    if (rank == communicator.rank()) trace = mine;
+    auto size = static_cast<index_t>(trace.size());
+    comm::broadcast(communicator, std::span(&size, 1), rank, {"broadcast", "trace"});
+    trace.resize(static_cast<std::size_t>(size));
+    comm::broadcast(communicator, std::span(trace), rank, {"broadcast", "trace"});
+  }
+  return traces;
+}
+
+//! The share of the time from the first beginning to the last end in which ranks did nothing: their
+//! mean. For equal stages, bubble / makespan of the schedule.
+[[nodiscard]] inline double lost_share(std::span<const Trace> traces) {
+  double begin = 0.0, end = 0.0, busy = 0.0;
+  bool first = true;
+  for (const Trace& trace : traces) {
+    for (const TraceEvent& event : trace) {
+      begin = first ? event.begin_s : std::min(begin, event.begin_s);
+      end = first ? event.end_s : std::max(end, event.end_s);
+      busy += event.end_s - event.begin_s - event.waited_s;
+      first = false;
+    }
+  }
+  return first ? 0.0 : 1.0 - busy / (static_cast<double>(traces.size()) * (end - begin));
+}
+
+//! JSON that ui.perfetto.dev and chrome://tracing show: a row for each rank.
+//!
+//! **Source.** "Trace Event Format", Google: complete events, in microseconds.
+[[nodiscard]] inline std::string chrome_trace(std::span<const Trace> traces) {
+  const char* const names[] = {"forward", "backward", "weight gradients"};
+  double begin = 0.0;
+  for (const Trace& trace : traces) {
+    if (!trace.empty()) {
+      begin = begin == 0.0 ? trace.front().begin_s : std::min(begin, trace.front().begin_s);
+    }
+  }
+  std::string json = "{\"traceEvents\":[";
+  const auto add = [&](const std::string& name, std::size_t rank, double from_s, double to_s,
+                       Action action) {
+    json += text(json.back() == '[' ? "" : ",", "\n{\"ph\":\"X\",\"pid\":0,\"tid\":", rank,
+                 ",\"name\":\"", name, "\",\"ts\":", fixed((from_s - begin) * 1e6, 1),
+                 ",\"dur\":", fixed((to_s - from_s) * 1e6, 1),
+                 ",\"args\":{\"micro_batch\":", action.micro_batch(), ",\"stage\":", action.stage(),
+                 "}}");
+  };
+  for (std::size_t rank = 0; rank < traces.size(); ++rank) {
+    for (const auto& [action, from, to, waited] : traces[rank]) {
+      if (waited > 0.0) add("waiting", rank, from, from + waited, action);
+      add(text(names[static_cast<int>(action.work())], " ", action.micro_batch()), rank,
+          from + waited, to, action);
+    }
+  }
+  return json + "\n]}\n";
+}
+
+}  // namespace weft::parallel

@@ -1,0 +1,114 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/parallel/pipeline_trace.hpp>
+
+#include <weft/comm/launch.hpp>
+#include <weft/parallel/pipeline_parallel.hpp>
+#include <weft/parallel/schedule/gpipe.hpp>
+#include <weft/parallel/schedule/interleaved.hpp>
+#include <weft/parallel/schedule/one_forward_one_backward.hpp>
+#include <weft/parallel/schedule/zero_bubble.hpp>
+
+#include <nlohmann/json.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "small_pipes.hpp"
+
+using namespace weft;
+using namespace weft::testing;
+using namespace weft::parallel;
+using comm::ThreadCommunicator;
+
+namespace {
+
+//! What the ranks did in one update by a table.
+template <int stages>
+std::vector<Trace> traces_of(const TableView& table) {
+  using Model = std::remove_cvref_t<
+      decltype(std::declval<decltype(small_pipe_objective<GPipe<1>, stages>())>().model())>;
+  std::vector<Trace> traces;
+  comm::launch_threads(table.ranks, comm::Timeout(60), [&](ThreadCommunicator& communicator) {
+    Cpu cpu;
+    PipelineParallel<Model, PipeLoss<false>> strategy(
+        cpu, communicator, small_pipe_objective<GPipe<1>, stages>(), optim::Adam(),
+        {.micro_batches = table.micro_batches}, table);
+    const auto batch = random_translations(2 * table.micro_batches, 1);
+    (void)strategy.step(WordsBatch(batch), 0.002);
+    Trace mine;
+    strategy.record(&mine);
+    (void)strategy.step(WordsBatch(batch), 0.002);
+    strategy.record(nullptr);
+    (void)strategy.step(WordsBatch(batch), 0.002);
+    auto all = gathered_traces(communicator, mine);
+    if (communicator.rank() == 0) traces = std::move(all);
+  });
+  return traces;
+}
+
+template <int stages>
+void expect_what_the_table_says(const TableView& table) {
+  const auto traces = traces_of<stages>(table);
+  REQUIRE(std::ssize(traces) == table.ranks);
+  std::vector<double> begins(static_cast<std::size_t>(table.places()));
+  for (const Trace& trace : traces) {
+    for (const TraceEvent& event : trace) {
+      begins[static_cast<std::size_t>(table.place_of(event.action))] = event.begin_s;
+    }
+  }
+  for (int rank = 0; rank < table.ranks; ++rank) {
+    const Trace& trace = traces[static_cast<std::size_t>(rank)];
+    CAPTURE(stages, table.ranks, rank);
+    CHECK(std::ranges::equal(trace, table.of(rank), {}, &TraceEvent::action));
+    int live = 0, most = 0, late = 0;
+    const Work last = table.splits_backward ? Work::weight_gradients : Work::backward;
+    for (const TraceEvent& event : trace) {
+      if (event.action.work() == Work::forward) most = std::max(most, ++live);
+      if (event.action.work() == last) --live;
+      if (event.end_s < event.begin_s + event.waited_s) ++late;
+      // Nobody has computed from what another has not begun to compute.
+      if (has_producer(table, event.action) &&
+          event.end_s < begins[static_cast<std::size_t>(table.place_of(producer(event.action)))]) {
+        ++late;
+      }
+    }
+    CHECK(most == live_micro_batches(table, rank, last));
+    CHECK(late == 0);
+  }
+}
+
+}  // namespace
+
+TEST_CASE("ranks do what the table says, in its order, with as many micro-batches under way") {
+  expect_what_the_table_says<4>(table_of<GPipe<6>, 4>.view());
+  expect_what_the_table_says<4>(table_of<OneForwardOneBackward<6>, 4>.view());
+  expect_what_the_table_says<4>(table_of<ZeroBubble<6>, 4>.view());
+  expect_what_the_table_says<4>(table_of<Interleaved<6, 2>, 2>.view());
+  expect_what_the_table_says<8>(table_of<OneForwardOneBackward<9>, 8>.view());
+  expect_what_the_table_says<8>(table_of<ZeroBubble<9>, 8>.view());
+  expect_what_the_table_says<8>(table_of<Interleaved<9, 2>, 4>.view());
+}
+
+TEST_CASE("a trace is JSON with a row for each rank") {
+  const std::vector<Trace> traces{
+      {{{Work::forward, 0, 0}, 10.0, 10.5, 0.0}},
+      {{{Work::forward, 1, 0}, 10.0, 11.0, 0.5}, {{Work::backward, 1, 0}, 11.0, 12.0, 0.0}}};
+  const auto json = nlohmann::json::parse(chrome_trace(traces));
+  const auto& events = json.at("traceEvents");
+  REQUIRE(events.size() == 4);
+  CHECK(events[0].at("tid") == 0);
+  CHECK(events[1].at("name") == "waiting");
+  CHECK(events[2].at("name") == "forward 0");
+  CHECK(events[2].at("ts") == 500000.0);
+  CHECK(events[2].at("dur") == 500000.0);
+  CHECK(events[3].at("args").at("stage") == 1);
+  CHECK(lost_share(traces) == Approx(1.0 - (0.5 + 0.5 + 1.0) / (2 * 2.0)));
+  CHECK(lost_share(std::vector<Trace>{}) == 0.0);
+}
