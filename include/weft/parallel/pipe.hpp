@@ -73,6 +73,12 @@ struct Pipe : detail::Checked<Stages...>::Type {
   [[nodiscard]] static constexpr TableView table() { return table_of<S, ranks>.view(); }
 };
 
+//! A Pipe of these stages.
+template <Schedule S, class... Stages>
+[[nodiscard]] constexpr Pipe<S, Stages...> make_pipe(const Stages&... in_order) {
+  return Pipe<S, Stages...>(in_order...);
+}
+
 //! Whether a model is a Pipe.
 template <class Model>
 inline constexpr bool is_pipe = false;
