@@ -14,10 +14,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include <weft/core/error.hpp>
@@ -83,6 +83,14 @@ class ReadTable {
 
 namespace detail {
 
+//! What lies before the first of some characters; takes it, and that one, from `rest`.
+inline std::string_view take_until(std::string_view& rest, std::string_view ends) {
+  const auto end = std::min(rest.find_first_of(ends), rest.size());
+  const auto taken = rest.substr(0, end);
+  rest.remove_prefix(std::min(end + 1, rest.size()));
+  return taken;
+}
+
 //! "F3.1" on a rank. **Errors.** FormatError.
 inline Action read_action(std::string_view word, int rank, int ranks, const std::string& where) {
   const auto refuse = [&]() -> FormatError {
@@ -131,22 +139,25 @@ inline Action read_action(std::string_view word, int rank, int ranks, const std:
 //! Reads a schedule; `name` stands in errors, as a file's does.
 //!
 //! **Errors.** FormatError with the line, or with the action that breaks a law.
-[[nodiscard]] inline ReadTable read_table(const std::string& schedule, const std::string& name) {
-  std::vector<std::pair<int, std::string>> lines;
-  std::istringstream all(schedule);
-  std::string line;
-  for (int number = 1; std::getline(all, line); ++number) {
-    line.resize(std::min(line.size(), line.find('#')));
-    if (line.find_first_not_of(" \t\r") != std::string::npos) lines.emplace_back(number, line);
+[[nodiscard]] inline ReadTable read_table(std::string_view schedule, const std::string& name) {
+  std::vector<std::pair<int, std::vector<std::string_view>>> lines;  // that have words
+  for (int number = 1; !schedule.empty(); ++number) {
+    std::string_view line = detail::take_until(schedule, "\n");
+    line = detail::take_until(line, "#");
+    std::vector<std::string_view> words;
+    while (!line.empty()) {
+      const auto word = detail::take_until(line, " \t\r");
+      if (!word.empty()) words.push_back(word);
+    }
+    if (!words.empty()) lines.emplace_back(number, std::move(words));
   }
+  const int ranks = static_cast<int>(lines.size());
   std::vector<std::vector<Action>> orders;
   for (const auto& [number, words] : lines) {
     const int rank = static_cast<int>(orders.size());
     auto& order = orders.emplace_back();
-    std::istringstream stream(words);
-    for (std::string word; stream >> word;) {
-      order.push_back(
-          detail::read_action(word, rank, static_cast<int>(lines.size()), text(name, ":", number)));
+    for (const auto word : words) {
+      order.push_back(detail::read_action(word, rank, ranks, text(name, ":", number)));
     }
   }
   return ReadTable(orders, name);
