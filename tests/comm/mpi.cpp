@@ -148,7 +148,7 @@ index_t own_memory() {
 }
 
 //! Bytes a parameter that a rank holds between two updates, of a model that is mostly embeddings.
-//! What a rank holds beside them, some 20 MB, does not grow with the model.
+//! What a rank holds beside them, 20 to 40 MB, does not grow with the model.
 template <parallel::Shard shard>
 double bytes_a_parameter(MpiCommunicator& communicator, index_t words) {
   constexpr nn::TransformerShape shape{
@@ -172,8 +172,8 @@ double bytes_a_parameter(MpiCommunicator& communicator, index_t words) {
 void memory(MpiCommunicator& communicator) {
   const double share = 1.0 / communicator.size();
   const double held[] = {bytes_a_parameter<Zero<0>>(communicator, 80'000),
-                         bytes_a_parameter<Zero<1>>(communicator, 80'000),
-                         bytes_a_parameter<Zero<2>>(communicator, 80'000),
+                         bytes_a_parameter<Zero<1>>(communicator, 160'000),
+                         bytes_a_parameter<Zero<2>>(communicator, 160'000),
                          bytes_a_parameter<Zero<3>>(communicator, 160'000)};
   std::printf("rank %d: bytes %.2f %.2f %.2f %.2f of %.2f %.2f %.2f %.2f\n", communicator.rank(),
               held[0], held[1], held[2], held[3], 16.0, 8.0 + 8.0 * share, 4.0 + 12.0 * share,

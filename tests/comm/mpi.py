@@ -46,7 +46,7 @@ class Mpi(unittest.TestCase):
 
     def test_a_rank_holds_the_memory_of_the_formula(self):
         for ranks in (2, 3):
-            run = self.run_ranks(ranks, "memory", seconds=120)
+            run = self.run_ranks(ranks, "memory", seconds=200)
             self.assertEqual(run.returncode, 0, run.stderr)
             lines = [line for line in run.stdout.splitlines() if ": bytes " in line]
             self.assertEqual(len(lines), ranks)
