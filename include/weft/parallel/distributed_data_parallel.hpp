@@ -26,6 +26,7 @@
 #include <weft/parallel/gradient_exchange.hpp>
 #include <weft/parallel/lanes.hpp>
 #include <weft/parallel/objective.hpp>
+#include <weft/parallel/over_ranks.hpp>
 #include <weft/parallel/parameter_gather.hpp>
 #include <weft/parallel/rank_losses.hpp>
 #include <weft/parallel/recipe.hpp>
@@ -54,7 +55,7 @@ namespace weft::parallel {
 //! **Source.** torch.nn.parallel.DistributedDataParallel; Rajbhandari et al. 2020 (ZeRO).
 template <class Model, class Loss, Shard shard = Shard::nothing, class Optimizer = optim::Adam,
           class D = Cpu, comm::Communicator C = comm::ThreadCommunicator>
-class DistributedDataParallel {
+class DistributedDataParallel : public OverRanks<C> {
  public:
   using Objective = parallel::Objective<Model, Loss>;
 
@@ -65,8 +66,8 @@ class DistributedDataParallel {
   DistributedDataParallel(D& device, C& communicator, Objective objective,
                           const Optimizer& optimizer, const Recipe& recipe,
                           BucketSizes buckets = {}, Exchange exchange = {})
-      : device_(&device),
-        communicator_(&communicator),
+      : OverRanks<C>(communicator),
+        device_(&device),
         recipe_(checked(recipe)),
         objective_(std::move(objective)),
         runner_(device, objective_),
@@ -129,29 +130,9 @@ class DistributedDataParallel {
     return total_over_ranks(*communicator_, losses, comm::Purpose::none);
   }
 
-  [[nodiscard]] int rank() const { return communicator_->rank(); }
-  [[nodiscard]] int ranks() const { return communicator_->size(); }
-
-  //! Whether this rank writes files and reports.
-  [[nodiscard]] bool is_root() const { return rank() == 0; }
-
-  //! Adds a few numbers of all ranks, of the same bits on each. All ranks call it.
-  template <class T>
-  void add_over_ranks(std::span<T> numbers) {
-    comm::all_reduce(*communicator_, numbers, {"all_reduce", "numbers"});
-  }
-
-  //! Whether it is so on any rank. All ranks ask.
-  [[nodiscard]] bool on_any_rank(bool here) {
-    int ranks = here ? 1 : 0;
-    comm::all_reduce(*communicator_, std::span(&ranks, 1), {"all_reduce", "a question"});
-    return ranks > 0;
-  }
-
-  //! What the first rank says. All ranks ask.
-  [[nodiscard]] std::string text_of_root(std::string said) {
-    return comm::broadcast_text(*communicator_, std::move(said), 0);
-  }
+  using OverRanks<C>::rank;
+  using OverRanks<C>::ranks;
+  using OverRanks<C>::is_root;
 
   //! Calls `f(device, index)` on every device of this rank: on one.
   template <class F>
@@ -181,6 +162,8 @@ class DistributedDataParallel {
   }
 
  private:
+  using OverRanks<C>::communicator_;
+
   static const Recipe& checked(const Recipe& recipe) {
     recipe.check();
     return recipe;
@@ -219,11 +202,11 @@ class DistributedDataParallel {
     }
   }
 
-  [[nodiscard]] index_t passes(nn::Mode mode, int rank, index_t sentences) const {
+  [[nodiscard]] index_t passes(nn::Mode mode, int of_rank, index_t sentences) const {
     using Runner = LaneRunner<Objective, D>;
     return mode == nn::Mode::train
-               ? Runner::passes(recipe_, lanes_of(rank), sentences)
-               : Runner::evaluation_passes(recipe_, evaluated_by(rank), sentences);
+               ? Runner::passes(recipe_, lanes_of(of_rank), sentences)
+               : Runner::evaluation_passes(recipe_, evaluated_by(of_rank), sentences);
   }
 
   //! The communicator, once its ranks have found that they are about to do the same.
@@ -261,10 +244,10 @@ class DistributedDataParallel {
 
   [[nodiscard]] const nn::ParameterLayout& layout() const { return objective_.layout(); }
   [[nodiscard]] Range lanes() const { return lanes_of(rank()); }
-  [[nodiscard]] Range lanes_of(int rank) const { return share(recipe_.lanes, ranks(), rank); }
+  [[nodiscard]] Range lanes_of(int of_rank) const { return share(recipe_.lanes, ranks(), of_rank); }
   //! The micro-batches whose loss a rank computes.
-  [[nodiscard]] Range evaluated_by(int rank) const {
-    return share(recipe_.micro_batches, ranks(), rank);
+  [[nodiscard]] Range evaluated_by(int of_rank) const {
+    return share(recipe_.micro_batches, ranks(), of_rank);
   }
   [[nodiscard]] std::vector<Range> owned() const {
     if constexpr (shard == Shard::nothing) return {{0, layout().trained}};
@@ -272,7 +255,6 @@ class DistributedDataParallel {
   }
 
   D* device_;
-  C* communicator_;
   Recipe recipe_;
   Objective objective_;
   LaneRunner<Objective, D> runner_;

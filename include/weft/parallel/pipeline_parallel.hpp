@@ -28,6 +28,7 @@
 #include <weft/parallel/bucket_plan.hpp>
 #include <weft/parallel/gradient_exchange.hpp>
 #include <weft/parallel/objective.hpp>
+#include <weft/parallel/over_ranks.hpp>
 #include <weft/parallel/pipe.hpp>
 #include <weft/parallel/rank_losses.hpp>
 #include <weft/parallel/recipe.hpp>
@@ -60,7 +61,7 @@ namespace weft::parallel {
 //! **Source.** Huang et al. 2019; torch.distributed.pipelining.
 template <class Model, class Loss, Shard shard = Shard::nothing, class Optimizer = optim::Adam,
           class D = Cpu, comm::Communicator C = comm::ThreadCommunicator>
-requires(is_pipe<Model>) class PipelineParallel {
+requires(is_pipe<Model>) class PipelineParallel : public OverRanks<C> {
   static_assert(
       shard == Shard::nothing || shard == Shard::optimizer_state,
       "the replicas of a pipeline share the optimizer's state at most: Zero<0> or Zero<1>");
@@ -78,8 +79,8 @@ requires(is_pipe<Model>) class PipelineParallel {
   PipelineParallel(D& device, C& communicator, Objective objective, const Optimizer& optimizer,
                    const Recipe& recipe, const TableView& table = Model::table(),
                    Recompute recompute = Recompute::never, BucketSizes buckets = {})
-      : device_(&device),
-        communicator_(&communicator),
+      : OverRanks<C>(communicator),
+        device_(&device),
         table_(table),
         recipe_(checked(recipe, table, communicator.size())),
         objective_(std::move(objective)),
@@ -145,29 +146,9 @@ requires(is_pipe<Model>) class PipelineParallel {
   //! call; null ends it.
   void record(Trace* trace) { runner_.record(trace); }
 
-  [[nodiscard]] int rank() const { return communicator_->rank(); }
-  [[nodiscard]] int ranks() const { return communicator_->size(); }
-
-  //! Whether this rank writes files and reports.
-  [[nodiscard]] bool is_root() const { return rank() == 0; }
-
-  //! Adds a few numbers of all ranks, of the same bits on each. All ranks call it.
-  template <class T>
-  void add_over_ranks(std::span<T> numbers) {
-    comm::all_reduce(*communicator_, numbers, {"all_reduce", "numbers"});
-  }
-
-  //! Whether it is so on any rank. All ranks ask.
-  [[nodiscard]] bool on_any_rank(bool here) {
-    int ranks = here ? 1 : 0;
-    comm::all_reduce(*communicator_, std::span(&ranks, 1), {"all_reduce", "a question"});
-    return ranks > 0;
-  }
-
-  //! What the first rank says. All ranks ask.
-  [[nodiscard]] std::string text_of_root(std::string said) {
-    return comm::broadcast_text(*communicator_, std::move(said), 0);
-  }
+  using OverRanks<C>::rank;
+  using OverRanks<C>::ranks;
+  using OverRanks<C>::is_root;
 
   //! Calls `f(device, index)` on every device of this rank: on one.
   template <class F>
@@ -197,6 +178,8 @@ requires(is_pipe<Model>) class PipelineParallel {
   }
 
  private:
+  using OverRanks<C>::communicator_;
+
   static const Recipe& checked(const Recipe& recipe, const TableView& table, int ranks) {
     recipe.check();
     if (table.stages != Model::stages) {
@@ -372,7 +355,6 @@ requires(is_pipe<Model>) class PipelineParallel {
   }
 
   D* device_;
-  C* communicator_;
   TableView table_;
   Recipe recipe_;
   Objective objective_;

@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file What strategies ask their ranks.
+#pragma once
+
+#include <span>
+#include <string>
+#include <utility>
+
+#include <weft/comm/collectives.hpp>
+#include <weft/comm/communicator.hpp>
+
+namespace weft::parallel {
+
+//! The base of strategies with ranks, as OneProcess is of those without.
+//!
+//! **Errors.** CommunicatorAborted from what all ranks call.
+template <comm::Communicator C>
+class OverRanks {
+ public:
+  explicit OverRanks(C& communicator) : communicator_(&communicator) {}
+
+  [[nodiscard]] int rank() const { return communicator_->rank(); }
+  [[nodiscard]] int ranks() const { return communicator_->size(); }
+
+  //! Whether this rank writes files and reports.
+  [[nodiscard]] bool is_root() const { return rank() == 0; }
+
+  //! Adds a few numbers of all ranks, of the same bits on each. All ranks call it.
+  template <class T>
+  void add_over_ranks(std::span<T> numbers) {
+    comm::all_reduce(*communicator_, numbers, {"all_reduce", "numbers"});
+  }
+
+  //! Whether it is so on any rank. All ranks ask.
+  [[nodiscard]] bool on_any_rank(bool here) {
+    int ranks = here ? 1 : 0;
+    comm::all_reduce(*communicator_, std::span(&ranks, 1), {"all_reduce", "a question"});
+    return ranks > 0;
+  }
+
+  //! What the first rank says. All ranks ask.
+  [[nodiscard]] std::string text_of_root(std::string said) {
+    return comm::broadcast_text(*communicator_, std::move(said), 0);
+  }
+
+ protected:
+  C* communicator_;
+};
+
+}  // namespace weft::parallel
