@@ -49,6 +49,18 @@ TEST_CASE("every member runs the function once, each on a thread of its own") {
   }
 }
 
+TEST_CASE("the first members of a team run a function of their own") {
+  Team team(4);
+  for (const int members : {1, 2, 3, 4, 1}) {
+    std::vector<int> calls(4, 0);
+    team.run(members, [&](int member) { ++calls[static_cast<std::size_t>(member)]; });
+    for (int member = 0; member < 4; ++member) {
+      CAPTURE(members, member);
+      CHECK(calls[static_cast<std::size_t>(member)] == (member < members ? 1 : 0));
+    }
+  }
+}
+
 TEST_CASE("what one round writes, all members read in the next") {
   Team team(3);
   std::vector<int> values{0, 0, 0};

@@ -61,14 +61,9 @@ class Cpu {
   template <class F>
   void for_parts(index_t n, index_t grain, F&& f) {
     const index_t most = grain < 1 ? n : n / grain;
-    const int parts = static_cast<int>(most < threads() ? most : threads());
-    if (parts <= 1) {
-      if (n > 0) f(index_t{0}, n);
-      return;
-    }
-    team_.run([&](int member) {
-      if (member < parts) f(n * member / parts, n * (member + 1) / parts);
-    });
+    const int parts = most < 1 ? 1 : static_cast<int>(most < threads() ? most : threads());
+    if (n < 1) return;
+    team_.run(parts, [&](int member) { f(n * member / parts, n * (member + 1) / parts); });
   }
 
   //! Calls `f(lanes, row)` for each of n rows whose work is about `cost` elements.
@@ -81,12 +76,8 @@ class Cpu {
   //! Calls `f(task)` for 0 to n - 1, each on whichever thread is free: for tasks of uneven length.
   template <class F>
   void for_tasks(index_t n, F&& f) {
-    if (threads() == 1 || n <= 1) {
-      for (index_t task = 0; task < n; ++task) f(task);
-      return;
-    }
     std::atomic<index_t> next{0};
-    team_.run([&](int) {
+    team_.run(n > 1 ? threads() : 1, [&](int) {
       for (index_t task; (task = next.fetch_add(1, std::memory_order_relaxed)) < n;) f(task);
     });
   }

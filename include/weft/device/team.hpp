@@ -50,13 +50,27 @@ class Team {
   //! all are done. The first exception (of the lowest member) is rethrown. One caller at a time.
   template <class F>
   void run(F&& f) {
-    if (size_ == 1) {
-      f(0);
-      return;
-    }
+    run(size_, std::forward<F>(f));
+  }
+
+  //! The same for members 0 to `members` - 1; a single one wakes nobody.
+  template <class F>
+  void run(int members, F&& f) {
     using Function = std::remove_reference_t<F>;
-    function_ = const_cast<void*>(static_cast<const void*>(&f));
-    call_ = [](void* function, int member) { (*static_cast<Function*>(function))(member); };
+    run_function(
+        members, [](void* function, int member) { (*static_cast<Function*>(function))(member); },
+        const_cast<void*>(static_cast<const void*>(&f)));
+  }
+
+ private:
+  using Call = void (*)(void* function, int member);
+
+  //! Compiled once, whatever functions the team is given; and each of those once.
+  void run_function(int members, Call call, void* function) {
+    if (members == 1) return call(function, 0);
+    members_ = members;
+    call_ = call;
+    function_ = function;
     running_.store(size_ - 1, std::memory_order_relaxed);
     wake();
     invoke(0);
@@ -67,7 +81,6 @@ class Team {
     }
   }
 
- private:
   //! Loops of one step follow each other within microseconds: spinning that long before sleeping
   //! saves the wake-up. 2000 polls are some 20 us.
   static constexpr int polls_before_sleep = 2000;
@@ -114,6 +127,7 @@ class Team {
   }
 
   void invoke(int member) noexcept {
+    if (member >= members_) return;
     try {
       call_(function_, member);
     } catch (...) {
@@ -126,8 +140,9 @@ class Team {
   }
 
   int size_;
+  int members_ = 0;
+  Call call_ = nullptr;
   void* function_ = nullptr;
-  void (*call_)(void*, int) = nullptr;
   std::atomic<unsigned> generation_{0};
   std::atomic<int> running_{0};
   std::atomic<bool> stop_{false};
