@@ -3,8 +3,8 @@
 //! @file What the commands do.
 #pragma once
 
+#include "../common/figures.hpp"
 #include "corpora.hpp"
-#include "figures.hpp"
 #include "model.hpp"
 #include "options.hpp"
 
@@ -23,6 +23,7 @@
 #include <weft/train/saved_model.hpp>
 #include <weft/train/trainer.hpp>
 #include <weft/train/translate.hpp>
+#include <weft/train/translation_data.hpp>
 
 #include <sys/resource.h>
 
@@ -274,16 +275,16 @@ int train_command(const Options& options, Strategy& devices) {
         epoch.skipped > 0 ? weft::text(", ", epoch.skipped, " updates skipped") : "",
         epoch.best ? ", best so far" : ""));
     if (log.is_open()) {
-      Figures line{{"epoch", epoch.epoch},
-                   {"updates", epoch.updates},
-                   {"skipped", epoch.skipped},
-                   {"rate", epoch.rate},
-                   {"train_loss", epoch.train_loss},
-                   {"valid_loss", epoch.valid_loss},
-                   {"seconds", weft::monotonic_seconds() - begin},
-                   {"tokens_per_second", epoch.tokens_per_second}};
+      examples::Figures line{{"epoch", epoch.epoch},
+                             {"updates", epoch.updates},
+                             {"skipped", epoch.skipped},
+                             {"rate", epoch.rate},
+                             {"train_loss", epoch.train_loss},
+                             {"valid_loss", epoch.valid_loss},
+                             {"seconds", weft::monotonic_seconds() - begin},
+                             {"tokens_per_second", epoch.tokens_per_second}};
       if (epoch.valid_score) line.emplace_back("valid_bleu", *epoch.valid_score);
-      log << to_json(line) << std::endl;
+      log << examples::to_json(line) << std::endl;
     }
   };
   TranslateOptions search;
@@ -301,9 +302,9 @@ int train_command(const Options& options, Strategy& devices) {
 
   auto metadata = fingerprints(words);
   metadata["longest"] = std::to_string(o.longest);
-  weft::train::Trainer trainer(strategy, training.corpus, validation.corpus,
-                               weft::data::BatchRule{.budget = o.tokens, .by_length = o.by_length},
-                               detail::schedule_of(o), folder,
+  const weft::train::TranslationData data(training.corpus, validation.corpus,
+                                          {.budget = o.tokens, .by_length = o.by_length});
+  weft::train::Trainer trainer(strategy, data, detail::schedule_of(o), folder,
                                {.max_updates = o.max_updates,
                                 .max_epochs = o.max_epochs,
                                 .patience = o.patience,
@@ -329,21 +330,22 @@ int train_command(const Options& options, Strategy& devices) {
   }
   const double bleu = validation_bleu();
   print(weft::text("BLEU of the validation corpus: ", weft::fixed(bleu, 2)));
-  Figures summary{{"strategy", std::string(Strategy::name)},
-                  {"devices", weft::index_t{options.devices}},
-                  {"threads", weft::index_t{options.threads}},
-                  {"parameters", strategy.objective().layout().trained},
-                  {"updates", strategy.state().updates()},
-                  {"skipped", strategy.state().skipped()},
-                  {"epochs", last.epoch},
-                  {"seconds", weft::monotonic_seconds() - begin},
-                  {"tokens_per_second",
-                   training_seconds > 0.0 ? static_cast<double>(tokens) / training_seconds : 0.0},
-                  {"peak_memory_bytes", detail::peak_memory_bytes()},
-                  {"train_loss", last.train_loss},
-                  {"valid_loss", last.valid_loss},
-                  {"bleu", bleu}};
-  if (reports) write_summary(o.summary, summary);
+  examples::Figures summary{
+      {"strategy", std::string(Strategy::name)},
+      {"devices", weft::index_t{options.devices}},
+      {"threads", weft::index_t{options.threads}},
+      {"parameters", strategy.objective().layout().trained},
+      {"updates", strategy.state().updates()},
+      {"skipped", strategy.state().skipped()},
+      {"epochs", last.epoch},
+      {"seconds", weft::monotonic_seconds() - begin},
+      {"tokens_per_second",
+       training_seconds > 0.0 ? static_cast<double>(tokens) / training_seconds : 0.0},
+      {"peak_memory_bytes", detail::peak_memory_bytes()},
+      {"train_loss", last.train_loss},
+      {"valid_loss", last.valid_loss},
+      {"bleu", bleu}};
+  if (reports) examples::write_summary(o.summary, summary);
   return 0;
 }
 
@@ -375,10 +377,10 @@ int evaluate_command(const Options& options) {
   }
   const auto [score, line] = detail::bleu(hypotheses, references, o.tokenize);
   std::printf("%s\n", line.c_str());
-  write_summary(o.summary, {{"bleu", score},
-                            {"line", line},
-                            {"sentences", static_cast<weft::index_t>(hypotheses.size())},
-                            {"seconds", weft::monotonic_seconds() - begin}});
+  examples::write_summary(o.summary, {{"bleu", score},
+                                      {"line", line},
+                                      {"sentences", static_cast<weft::index_t>(hypotheses.size())},
+                                      {"seconds", weft::monotonic_seconds() - begin}});
   return 0;
 }
 

@@ -6,13 +6,16 @@
 #include <weft/nn/encoder.hpp>
 #include <weft/nn/layer_norm.hpp>
 #include <weft/nn/linear.hpp>
+#include <weft/nn/parameter_layout.hpp>
 #include <weft/parallel/schedule/gpipe.hpp>
 
 #include <catch2/catch.hpp>
 
 #include <array>
 #include <concepts>
+#include <string>
 #include <type_traits>
+#include <vector>
 
 using namespace weft;
 using parallel::balanced_cuts;
@@ -61,4 +64,20 @@ TEST_CASE("a model is split into slices of it") {
   const auto weighed = split<GPipe<2>, 2, 24 * 1000>(model);
   STATIC_REQUIRE(
       std::same_as<std::remove_cvref_t<decltype(weighed.stage<1>())>, nn::Sequential<Norm>>);
+}
+
+TEST_CASE("the parameters of a pipe are named as those of the model, wherever it was cut") {
+  using Layer = nn::EncoderLayer<24, 3, 40>;
+  const auto names = [](const auto& module) {
+    std::vector<std::string> all;
+    for (const auto& [name, parameter] : nn::named_parameters(module)) all.push_back(name);
+    return all;
+  };
+  const nn::Sequential model(nn::Embedding<24>(37, 24, 0.1f), Layer(), Layer(), Layer());
+  const auto expected = names(model);
+  REQUIRE(expected.size() > 20);
+  CHECK(expected.back().starts_with("3."));
+  CHECK(names(split<GPipe<2>, 1>(model)) == expected);
+  CHECK(names(split<GPipe<2>, 2>(model)) == expected);
+  CHECK(names(split<GPipe<2>, 4>(model)) == expected);
 }

@@ -8,6 +8,7 @@
 #include <weft/optim/schedules.hpp>
 #include <weft/parallel/distributed_data_parallel.hpp>
 #include <weft/train/trainer.hpp>
+#include <weft/train/translation_data.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -79,9 +80,10 @@ void train_to_the_end(C of_rank, const std::string& path, const Fault& fault, Ra
     if (fault.kind != Fault::Kind::full_disk || rank != fault.rank) return;
     if (report.update == fault.update) run.limit = std::make_unique<FileSizeLimit>(4096);
   };
-  train::Trainer trainer(strategy, train_corpus, valid_corpus,
-                         {.unit = data::BatchUnit::sentences, .budget = 6}, noam,
-                         train::RunFolder(path), {.max_epochs = 3, .averaged_epochs = 2}, hooks);
+  const train::TranslationData corpora(train_corpus, valid_corpus,
+                                       {.unit = data::BatchUnit::sentences, .budget = 6});
+  train::Trainer trainer(strategy, corpora, noam, train::RunFolder(path),
+                         {.max_epochs = 3, .averaged_epochs = 2}, hooks);
   // All look before one of them writes.
   const bool resumes = std::filesystem::exists(path + "/state.safetensors");
   comm::barrier(communicator);

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/train/trainer.hpp>
+#include <weft/train/translation_data.hpp>
 
 #include <weft/optim/schedules.hpp>
 
@@ -67,11 +68,11 @@ struct Course {
   }
 
   template <class Strategy, class Schedule = optim::Noam>
-  [[nodiscard]] Trainer<Strategy, Schedule> trainer(Strategy& strategy, const std::string& folder,
-                                                    const TrainerSettings& settings,
-                                                    TrainerHooks hooks,
-                                                    const Schedule& schedule = noam) const {
-    return {strategy, train, valid, rule, schedule, RunFolder(folder), settings, std::move(hooks)};
+  [[nodiscard]] Trainer<Strategy, Schedule, TranslationData> trainer(
+      Strategy& strategy, const std::string& folder, const TrainerSettings& settings,
+      TrainerHooks hooks, const Schedule& schedule = noam) const {
+    return {strategy, {train, valid, rule}, schedule, RunFolder(folder),
+            settings, std::move(hooks)};
   }
 };
 

@@ -6,6 +6,7 @@
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/text.hpp>
+#include <weft/data/batch_position.hpp>
 #include <weft/data/batches.hpp>
 #include <weft/data/parallel_corpus.hpp>
 #include <weft/data/prefetcher.hpp>
@@ -17,14 +18,6 @@
 #include <utility>
 
 namespace weft::data {
-
-//! A place in the endless sequence of batches; what a saved state keeps.
-struct BatchPosition {
-  index_t epoch = 0;
-  index_t batch = 0;  //!< Of the epoch.
-
-  friend bool operator==(const BatchPosition&, const BatchPosition&) = default;
-};
 
 namespace detail {
 

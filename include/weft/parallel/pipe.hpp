@@ -34,6 +34,11 @@ struct StageChain<Before, After, Stages...> {
                 "two stages of a Pipe do not meet: each must read what the one before it writes");
 };
 
+template <class Stage>
+inline constexpr bool is_sequential = false;
+template <class... Ms>
+inline constexpr bool is_sequential<nn::Sequential<Ms...>> = true;
+
 //! The stages' Sequential, once they were found to meet: errors then speak of stages.
 template <class... Stages>
 struct Checked {
@@ -64,6 +69,20 @@ struct Pipe : detail::Checked<Stages...>::Type {
   constexpr Pipe() = default;
   constexpr explicit Pipe(const Stages&... in_order) : nn::Sequential<Stages...>(in_order...) {}
 
+  //! Stages that are Sequentials count their modules on, so that parameters are named, and saved,
+  //! as those of the model that was cut, wherever it was.
+  template <class Self, class Visit>
+  static constexpr void members(Self& self, Visit&& visit) {
+    if constexpr ((detail::is_sequential<Stages> && ...)) {
+      auto in_order =
+          std::apply([](auto&... stage) { return std::tuple_cat(references(stage.modules)...); },
+                     self.modules);
+      visit("", in_order);
+    } else {
+      visit("", self.modules);
+    }
+  }
+
   template <int I>
   [[nodiscard]] constexpr const auto& stage() const {
     return std::get<static_cast<std::size_t>(I)>(this->modules);
@@ -71,6 +90,12 @@ struct Pipe : detail::Checked<Stages...>::Type {
 
   //! What each rank does in an update.
   [[nodiscard]] static constexpr TableView table() { return table_of<S, ranks>.view(); }
+
+ private:
+  template <class Modules>
+  static constexpr auto references(Modules& modules) {
+    return std::apply([](auto&... module) { return std::tie(module...); }, modules);
+  }
 };
 
 //! A Pipe of these stages.

@@ -3,6 +3,8 @@
 //! @file The training loop: epochs, validation, early stopping, saved states.
 #pragma once
 
+#include <concepts>
+#include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
@@ -16,14 +18,12 @@
 #include <weft/core/fixed.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/sum_count.hpp>
-#include <weft/data/batches.hpp>
-#include <weft/data/loader.hpp>
-#include <weft/data/parallel_corpus.hpp>
-#include <weft/data/translation_batch.hpp>
+#include <weft/data/batch_position.hpp>
+#include <weft/device/cpu.hpp>
 #include <weft/io/safetensors_file.hpp>
 #include <weft/parallel/loss_sum.hpp>
+#include <weft/parallel/objective.hpp>
 #include <weft/parallel/recipe.hpp>
-#include <weft/train/device_batch.hpp>
 #include <weft/train/early_stopping.hpp>
 #include <weft/train/process_usage.hpp>
 #include <weft/train/run_folder.hpp>
@@ -80,32 +80,38 @@ struct TrainerHooks {
   std::function<bool()> interrupted;
 };
 
-//! Trains a strategy on a corpus. All ranks of a strategy that has ranks do the same. Files are
-//! written by the first rank, or by all, each its shard, where a rank has no more than that.
+//! What a Trainer reads: loaders of batches that begin at any position, the batches to validate on,
+//! and what strategies take of a batch.
+template <class T>
+concept TrainingData = requires(const T& data, const typename T::Batch& batch) {
+  {
+    data.loader(std::uint64_t{}, data::BatchPosition{}).position()
+    } -> std::convertible_to<data::BatchPosition>;
+  data.for_validation([](const typename T::Batch&) {});
+  { T::on_device(batch) } -> parallel::Batch<Cpu>;
+};
+
+//! Trains a strategy on data such as TranslationData. All ranks of a strategy that has ranks do the
+//! same. Files are written by the first rank, or by all, each its shard, where a rank has no more
+//! than that.
 //!
 //! After every epoch the model is validated and the run's state saved; the best model so far is
 //! kept, as are the last few. A run that was saved goes on with the same bits.
-template <class Strategy, class Schedule>
+template <class Strategy, class Schedule, TrainingData Data>
 class Trainer {
  public:
-  //! The corpora must outlive the trainer. `folder` holds what is saved; the first rank claims it.
+  //! `folder` holds what is saved; the first rank claims it.
   //!
-  //! **Errors.** DataError if nothing is to be validated; SystemError if another run holds the
-  //! folder.
-  Trainer(Strategy& strategy, const data::ParallelCorpus& train_corpus,
-          const data::ParallelCorpus& valid_corpus, const data::BatchRule& rule,
-          const Schedule& schedule, RunFolder folder, TrainerSettings settings,
-          TrainerHooks hooks = {})
+  //! **Errors.** SystemError if another run holds the folder.
+  Trainer(Strategy& strategy, const Data& data, const Schedule& schedule, RunFolder folder,
+          TrainerSettings settings, TrainerHooks hooks = {})
       : strategy_(&strategy),
-        train_(&train_corpus),
-        valid_(&valid_corpus),
-        rule_(rule),
+        data_(data),
         schedule_(schedule),
         folder_(std::move(folder)),
         settings_(std::move(settings)),
         hooks_(std::move(hooks)),
         stopping_(stopping_options(), {}) {
-    if (valid_corpus.size() == 0) throw DataError("trainer: the validation set has no sentences");
     if (strategy.is_root()) folder_.claim();
   }
 
@@ -132,8 +138,8 @@ class Trainer {
 
   //! Runs until something ends it.
   Ended run() {
-    data::TranslationLoader loader(*train_, rule_, strategy_->recipe().seed, position_);
-    data::TranslationBatch batch;
+    auto loader = data_.loader(strategy_->recipe().seed, position_);
+    typename Data::Batch batch;
     for (;;) {
       if (const auto ended = finished()) {
         if (position_.batch > 0) save();  // the updates since the last epoch's end
@@ -144,7 +150,7 @@ class Trainer {
       const index_t number = position_.batch + 1;
       loader.next(batch);
       const double rate = schedule_(strategy_->state().updates() + 1);
-      const auto step = strategy_->step(DeviceBatch(batch), rate);
+      const auto step = strategy_->step(Data::on_device(batch), rate);
       position_ = loader.position();
       epoch_loss_ += step.loss;
       epoch_seconds_ += monotonic_seconds() - begin;
@@ -168,11 +174,9 @@ class Trainer {
   //! The loss per token on the validation set.
   [[nodiscard]] double validate() {
     parallel::LossSum sum;
-    data::TranslationBatch batch;
-    for (const auto& sentences : data::plan_batches(*valid_, rule_, 0, 0)) {
-      data::fill_batch(*valid_, sentences, batch);
-      sum += strategy_->evaluate(DeviceBatch(batch));
-    }
+    data_.for_validation([&](const typename Data::Batch& batch) {
+      sum += strategy_->evaluate(Data::on_device(batch));
+    });
     return mean(sum.loss, sum.tokens).value();
   }
 
@@ -237,9 +241,7 @@ class Trainer {
   }
 
   Strategy* strategy_;
-  const data::ParallelCorpus* train_;
-  const data::ParallelCorpus* valid_;
-  data::BatchRule rule_;
+  Data data_;
   Schedule schedule_;
   RunFolder folder_;
   TrainerSettings settings_;

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-namespace translation {
+namespace examples {
 
 //! Names and values, in order.
 using Figures =
@@ -22,4 +22,4 @@ std::string to_json(const Figures& figures);
 //! Writes the figures to a file as a JSON object; nothing if the path is empty.
 void write_summary(const std::string& path, const Figures& figures);
 
-}  // namespace translation
+}  // namespace examples

@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace translation {
+namespace examples {
 
 namespace {
 
@@ -26,4 +26,4 @@ void write_summary(const std::string& path, const Figures& figures) {
   if (!path.empty()) weft::io::write_file(path, object_of(figures).dump(2) + "\n");
 }
 
-}  // namespace translation
+}  // namespace examples

@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include "options.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdlib>
+#include <map>
+#include <string>
+
+namespace language_model {
+
+namespace {
+
+void add_train(CLI::App& app, TrainOptions& o) {
+  const std::string data = "Data";
+  app.add_option("--train", o.train, "Text to train on; may be gzip")->required()->group(data);
+  app.add_option("--valid", o.valid, "Text that says after each epoch how good the model is")
+      ->required()
+      ->group(data);
+  app.add_option("--test", o.test, "Text for the best model at the end")->group(data);
+  app.add_option("--minimum-count", o.minimum_count, "Rarer words are unknown")->group(data);
+  app.add_option("--batch", o.batch, "Columns that the text is cut into, read side by side")
+      ->check(CLI::PositiveNumber)
+      ->group(data);
+  app.add_option("--valid-batch", o.valid_batch, "Columns of the other texts")
+      ->check(CLI::PositiveNumber)
+      ->group(data);
+  app.add_option("--bptt", o.bptt, "Words of a column in a batch")
+      ->check(CLI::Range(1, 65536))
+      ->group(data);
+
+  const std::string recipe = "Training";
+  const std::map<std::string, bool> masks{{"causal", true}, {"none", false}};
+  app.add_option("--mask", o.causal,
+                 "causal: a word is told from those before it; none: it may be looked up, as in "
+                 "PyTorch's tutorial")
+      ->transform(CLI::CheckedTransformer(masks).description("causal or none"))
+      ->default_str("causal")
+      ->group(recipe);
+  app.add_option("--dropout", o.dropout, "")->group(recipe);
+  app.add_option("--rate", o.rate, "Of SGD, in the first epoch")->group(recipe);
+  app.add_option("--decay", o.decay, "Of the rate, after each epoch")->group(recipe);
+  app.add_option("--clip-norm", o.clip_norm, "The gradient's largest norm; 0: any")->group(recipe);
+  app.add_option("--max-epochs", o.max_epochs, "")->check(CLI::PositiveNumber)->group(recipe);
+  app.add_option("--batches", o.batches, "An epoch's at most; 0: all")->group(recipe);
+  app.add_option("--seed", o.seed, "")->group(recipe);
+
+  using weft::parallel::Recompute;
+  const std::map<std::string, Recompute> recomputes{{"never", Recompute::never},
+                                                    {"except-last", Recompute::except_last},
+                                                    {"always", Recompute::always}};
+  const std::string order = "How it is computed";
+  app.add_option("--micro-batches", o.micro_batches,
+                 "Of each replica; 0: as many as the schedule has")
+      ->group(order);
+  app.add_option("--chunk", o.chunk, "Positions whose logits are in memory at once")
+      ->check(CLI::PositiveNumber)
+      ->group(order);
+  app.add_option("--recompute", o.recompute,
+                 "Stages keep only their inputs: never, except-last (micro-batch), always")
+      ->transform(CLI::CheckedTransformer(recomputes).description("never, except-last, always"))
+      ->default_str("never")
+      ->group(order);
+
+  const std::string run = "The run";
+  app.add_flag("--resume", o.resume, "Go on from the state in the folder")->group(run);
+  app.add_option("--log-interval", o.log_interval, "Batches between lines")
+      ->check(CLI::PositiveNumber)
+      ->group(run);
+  app.add_option("--log", o.log, "Write a JSON object for each epoch to this file")->group(run);
+  app.add_option("--trace", o.trace,
+                 "Write what ranks did in a few batches to this file, for Perfetto")
+      ->group(run);
+}
+
+void add_generate(CLI::App& app, GenerateOptions& o) {
+  app.add_option("--prompt", o.prompt, "The words to go on from")->required();
+  app.add_option("--words", o.words, "How many more")->check(CLI::PositiveNumber);
+  app.add_option("--temperature", o.temperature,
+                 "0: always the most probable word; 1: by the model's probabilities")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--seed", o.seed, "Of what is drawn");
+}
+
+}  // namespace
+
+Options parse_options(int argc, char** argv, const std::string& strategy, int pipeline,
+                      int default_ranks) {
+  CLI::App app("Trains a language model (strategy: " + strategy + "), and lets it write.");
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.option_defaults()->ignore_underscore()->always_capture_default();
+  app.set_config("--config", "", "Read options from this TOML or INI file");
+  Options options;
+  options.ranks = default_ranks;
+  if (pipeline > 0) {
+    const auto whole_pipelines = [pipeline](const std::string& ranks) {
+      return std::atoi(ranks.c_str()) % pipeline == 0
+                 ? ""
+                 : "a pipeline has " + std::to_string(pipeline) +
+                       " ranks, so that several have a multiple of that, not " + ranks;
+    };
+    app.add_option("--ranks", options.ranks,
+                   "Ranks, a device each: threads of this process, or those of mpirun")
+        ->check(CLI::Range(1, 1024))
+        ->check(whole_pipelines);
+    app.add_option("--timeout", options.timeout_s, "Seconds that a rank waits for another")
+        ->check(CLI::PositiveNumber);
+  }
+  app.add_option("--threads", options.threads, "Threads of each device")
+      ->check(CLI::Range(1, 1024));
+  auto* train = app.add_subcommand("train", "Train a model");
+  train->add_option("folder", options.folder, "For the model, its vocabulary and its state")
+      ->required();
+  add_train(*train, options.train);
+  auto* generate = app.add_subcommand("generate", "Go on with a text");
+  generate->add_option("folder", options.folder, "The folder of the model")->required();
+  add_generate(*generate, options.generate);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    std::exit(app.exit(error));
+  }
+  options.command = train->parsed() ? Command::train : Command::generate;
+  for (int i = 0; i < argc; ++i) {
+    options.command_line += (i > 0 ? " " : "") + std::string(argv[i]);
+  }
+  return options;
+}
+
+}  // namespace language_model
