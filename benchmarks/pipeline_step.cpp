@@ -3,7 +3,8 @@
 //
 // Training steps of two stages of equal size, each on a rank of one thread, with 8 micro-batches;
 // and of the same model on one device of one thread. The first rank prints a JSON line: median
-// seconds of a step, and with two ranks the share of the time in which each waited.
+// seconds of a step, the loss of the first, the most memory that each process had, and with two
+// ranks the share of the time in which each waited.
 //
 //     pipeline_step SCHEDULE SEQUENCES LENGTH REPEATS RANKS     (ranks that are threads: 1 or 2)
 //     mpirun -n 2 pipeline_step SCHEDULE SEQUENCES LENGTH REPEATS
@@ -30,6 +31,8 @@
 #include <weft/train/device_batch.hpp>
 
 #include <nlohmann/json.hpp>
+
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <array>
@@ -93,21 +96,32 @@ const parallel::TableView& table_of(const std::string& schedule) {
 struct Times {
   double median_s;
   double waiting;  // the median share
+  double first_loss;
 };
+
+double peak_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) * 1024;
+}
 
 template <class Strategy>
 Times measure(Strategy& strategy, const RandomTokens& batch, int repeats) {
   std::vector<double> seconds, waiting;
+  double first_loss = 0.0;
   for (int repeat = 0; repeat < repeats + 1; ++repeat) {  // the first warms up
     const double begin = monotonic_seconds();
     const auto report = strategy.step(batch, 1e-4);
-    if (repeat == 0) continue;
+    if (repeat == 0) {
+      first_loss = mean(report.loss.loss, report.loss.tokens).value();
+      continue;
+    }
     seconds.push_back(monotonic_seconds() - begin);
     waiting.push_back(report.exposed_s / seconds.back());
   }
   std::ranges::sort(seconds);
   std::ranges::sort(waiting);
-  return {seconds[seconds.size() / 2], waiting[waiting.size() / 2]};
+  return {seconds[seconds.size() / 2], waiting[waiting.size() / 2], first_loss};
 }
 
 }  // namespace
@@ -131,7 +145,10 @@ int main(int argc, char** argv) {
   if (ranks == 1) {
     Cpu device;
     GradientAccumulation<Model, Loss> strategy(device, objective(), optim::Adam(), recipe);
-    line["median_s"] = measure(strategy, batch, repeats).median_s;
+    const Times times = measure(strategy, batch, repeats);
+    line["median_s"] = times.median_s;
+    line["first_loss"] = times.first_loss;
+    line["peak_bytes"] = peak_bytes();
     std::printf("%s\n", line.dump().c_str());
     return 0;
   }
@@ -141,11 +158,16 @@ int main(int argc, char** argv) {
         PipelineParallel<Model, Loss, Zero<0>, optim::Adam, Cpu, comm::AnyCommunicator> strategy(
             device, communicator, objective(), optim::Adam(), recipe, table_of(schedule));
         const Times times = measure(strategy, batch, repeats);
-        std::array<double, 2> waiting{};
-        waiting[static_cast<std::size_t>(communicator.rank())] = times.waiting;
+        std::array<double, 2> waiting{}, peak{};
+        const auto rank = static_cast<std::size_t>(communicator.rank());
+        waiting[rank] = times.waiting;
+        peak[rank] = peak_bytes();
         comm::all_reduce(communicator, std::span<double>(waiting), {"all_reduce", "figures"});
+        comm::all_reduce(communicator, std::span<double>(peak), {"all_reduce", "figures"});
         if (communicator.rank() != 0) return;
         line["median_s"] = times.median_s;
+        line["first_loss"] = times.first_loss;
+        line["peak_bytes"] = peak;
         line["waiting"] = waiting;
         std::printf("%s\n", line.dump().c_str());
       });

@@ -1,11 +1,18 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
-// Compiled twice: with oneDNN where it is found, and with -DWEFT_ONEDNN=0 for the portable products.
+// Compiled twice: with oneDNN where it is found, and with -DWEFT_ONEDNN=0 for the portable
+// products.
 #include <weft/ops/matmul.hpp>
 
+#include <pthread.h>
 #include <catch2/catch.hpp>
+#include <chrono>
 #include <cmath>
+#include <csignal>
+#include <cstddef>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include <weft/testing/difference.hpp>
 #include <weft/testing/matrix.hpp>
@@ -42,7 +49,9 @@ struct Factors {
   }
 
   [[nodiscard]] Matrix left() const { return kind == Kind::tn ? transposed(matrix(a)) : matrix(a); }
-  [[nodiscard]] Matrix right() const { return kind == Kind::nt ? transposed(matrix(b)) : matrix(b); }
+  [[nodiscard]] Matrix right() const {
+    return kind == Kind::nt ? transposed(matrix(b)) : matrix(b);
+  }
 };
 
 //! What is wrong with c = a b or c += a b; each element is a sum of K products and perhaps of an
@@ -95,10 +104,9 @@ TEST_CASE("the three products of a linear layer are adjoint to each other") {
   ops::matmul_nn(device, dy, w, dx);
   ops::matmul_tn(device, dy, x, dw);
   const double forward = inner(matrix(y), matrix(dy));
-  const double bound =
-      static_cast<double>(M + N + K) * unit_roundoff *
-      inner(product(magnitudes(matrix(x)), transposed(magnitudes(matrix(w)))),
-            magnitudes(matrix(dy)));
+  const double bound = static_cast<double>(M + N + K) * unit_roundoff *
+                       inner(product(magnitudes(matrix(x)), transposed(magnitudes(matrix(w)))),
+                             magnitudes(matrix(dy)));
   CHECK(std::abs(inner(matrix(x), matrix(dx)) - forward) < bound);
   CHECK(std::abs(inner(matrix(w), matrix(dw)) - forward) < bound);
 }
@@ -109,9 +117,9 @@ TEST_CASE("a product has the same bits on any team") {
     index_t M, N, K;
   };
   for (const Kind kind : kinds) {
-    for (const Sizes size : {Sizes{65, 65, 513}, Sizes{129, 96, 200}, Sizes{70, 200, 300},
-                             Sizes{1, 300, 700}, Sizes{300, 1, 700}, Sizes{400, 130, 257},
-                             Sizes{200, 512, 512}, Sizes{300, 256, 1024}}) {
+    for (const Sizes size :
+         {Sizes{65, 65, 513}, Sizes{129, 96, 200}, Sizes{70, 200, 300}, Sizes{1, 300, 700},
+          Sizes{300, 1, 700}, Sizes{400, 130, 257}, Sizes{200, 512, 512}, Sizes{300, 256, 1024}}) {
       for (const Write write : {Write::replace, Write::accumulate}) {
         CAPTURE(static_cast<int>(kind), size.M, size.N, size.K, write == Write::accumulate);
         CHECK(team_difference([&](Cpu& device) {
@@ -160,10 +168,62 @@ TEST_CASE("matrices that do not fit are refused with their shapes") {
   const auto a = nan_tensor(device, {3, 5}), b = nan_tensor(device, {4, 5}),
              c = nan_tensor(device, {3, 4});
   ops::matmul_nt(device, random_tensor(device, {3, 5}, 1), random_tensor(device, {4, 5}, 1), c);
-  CHECK(message_of<ShapeError>([&] { ops::matmul_nt(device, a, b, nan_tensor(device, {4, 3})); }) ==
-        "matmul_nt: (3, 5) and (4, 5) do not give (4, 3)");
+  CHECK(message_of<ShapeError>([&] {
+          ops::matmul_nt(device, a, b, nan_tensor(device, {4, 3}));
+        }) == "matmul_nt: (3, 5) and (4, 5) do not give (4, 3)");
   CHECK(message_of<ShapeError>([&] { ops::matmul_nn(device, a, b, c); }) ==
         "matmul_nn: (3, 5) and (4, 5) do not give (3, 4)");
-  CHECK(message_of<ShapeError>([&] { ops::matmul_tn(device, a, b, nan_tensor(device, {5, 5})); }) ==
-        "matmul_tn: (3, 5) and (4, 5) do not give (5, 5)");
+  CHECK(message_of<ShapeError>([&] {
+          ops::matmul_tn(device, a, b, nan_tensor(device, {5, 5}));
+        }) == "matmul_tn: (3, 5) and (4, 5) do not give (5, 5)");
+}
+
+namespace {
+
+//! Whether signals to this thread were handled on its stack.
+struct Handled {
+  static inline volatile sig_atomic_t signals = 0, elsewhere = 0;
+  static inline const char* stack = nullptr;
+  static inline std::size_t bytes = 0;
+
+  static void note(int) {
+    char here = 0;
+    const char* volatile at = &here;
+    signals = signals + 1;
+    if (at < stack || at >= stack + bytes) elsewhere = elsewhere + 1;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("no signal is handled while oneDNN has the stack pointer in the heap") {
+  pthread_attr_t attributes;
+  REQUIRE(pthread_getattr_np(pthread_self(), &attributes) == 0);
+  void* stack = nullptr;
+  pthread_attr_getstack(&attributes, &stack, &Handled::bytes);
+  pthread_attr_destroy(&attributes);
+  Handled::stack = static_cast<const char*>(stack);
+  Handled::signals = 0;
+  Handled::elsewhere = 0;
+  struct sigaction action {
+  }, before{};
+  action.sa_handler = &Handled::note;
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGUSR1, &action, &before);
+
+  Cpu device;
+  const Factors factors(device, Kind::nn, 500, 256, 2048);
+  const Tensor<float> c(device, {500, 256});
+  {
+    const std::jthread sender([to = pthread_self()](const std::stop_token& stop) {
+      while (!stop.stop_requested()) {
+        pthread_kill(to, SIGUSR1);
+        std::this_thread::sleep_for(std::chrono::microseconds(300));
+      }
+    });
+    for (int i = 0; i < 100; ++i) factors.multiply(device, c, Write::replace);
+  }
+  sigaction(SIGUSR1, &before, nullptr);
+  CHECK(Handled::signals > 50);
+  CHECK(Handled::elsewhere == 0);
 }

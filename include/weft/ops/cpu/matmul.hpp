@@ -13,6 +13,7 @@
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
 #include <weft/device/cpu.hpp>
+#include <weft/device/hold_signals.hpp>
 #include <weft/ops/cpu/tile.hpp>
 
 #if !defined(WEFT_ONEDNN)
@@ -58,6 +59,9 @@ inline void multiply_part(const Product& p, ProductPart part) {
   const float* a = p.a + (p.transpose_a ? part.row_begin : part.row_begin * p.K);
   const float* b = p.b + (p.transpose_b ? part.column_begin * p.K : part.column_begin);
   float* c = p.c + part.row_begin * p.N + part.column_begin;
+  // oneDNN's kernels use the stack's register for an address in the heap, up to 3.11: a handler
+  // that runs meanwhile overwrites what is there (github.com/uxlfoundation/oneDNN/issues/4845).
+  const HoldSignals no_handler_runs;
   const dnnl_status_t status =
       dnnl_sgemm(p.transpose_a ? 'T' : 'N', p.transpose_b ? 'T' : 'N',
                  part.row_end - part.row_begin, part.column_end - part.column_begin, p.K, 1.0f, a,
