@@ -123,3 +123,13 @@ TEST_CASE("rows that do not fit are refused") {
   CHECK(message_of<ShapeError>([&] { ops::gather(device, x, index, y); }) ==
         "gather: y is (3, 3), should be (2)");
 }
+
+TEST_CASE("rows are copied") {
+  Cpu device;
+  const auto x = random_tensor(device, {5, 33}, 1);
+  const Tensor<float> y(device, {5, 33});
+  ops::copy(device, x, y);
+  CHECK(to_host(y) == to_host(x));
+  CHECK(message_of<ShapeError>([&] { ops::copy(device, x, Tensor<float>(device, {5, 32})); }) ==
+        "copy: x is (5, 33), should be (5, 32)");
+}

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include <weft/core/index.hpp>
 #include <weft/device/cpu.hpp>
 #include <weft/nn/context.hpp>
 #include <weft/nn/parameter.hpp>
@@ -81,6 +82,16 @@ concept UnaryModule = Module<M> &&
   { m.forward(ctx, x) } -> std::same_as<Result<OutputOf<M, D>, typename M::template Saved<D>>>;
   m.backward(ctx, std::move(saved), dy);
 };
+
+//! How many modules are still to read a part of a value that several of them do, as layers of a
+//! decoder read an encoder's output; values that one module reads have no such part.
+template <class Value>
+inline constexpr index_t readers_left = -1;
+
+//! Whether as many modules read the value between them as it was made for.
+template <class Before, class After>
+inline constexpr bool readers_agree =
+    readers_left<OutputOf<Before>> == readers_left<InputOf<After>>;
 
 //! Whether `After` reads what `Before` writes.
 template <class Before, class After>

@@ -29,6 +29,10 @@ struct Chain<M> {
 template <class Before, class After, class... Ms>
 struct Chain<Before, After, Ms...> {
   static_assert(sizeof(Chain<Before>) > 0 && sizeof(Chain<After, Ms...>) > 0);
+  static_assert(
+      readers_agree<Before, After>,
+      "what several modules read, such as an encoder's output, must be read by exactly as "
+      "many as it was made for, each once");
   static_assert(modules_meet<Before, After>,
                 "two modules of a Sequential do not meet: each must read what the one before it "
                 "writes, with the same number of channels");

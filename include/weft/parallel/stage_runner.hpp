@@ -3,6 +3,7 @@
 //! @file One rank's stages, run by a schedule's table.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <deque>
 #include <optional>
@@ -119,6 +120,8 @@ class StageRunner {
   };
   using Stores = typename StoresOf<std::make_integer_sequence<int, Model::stages>>::Type;
 
+  static constexpr std::size_t most_arrays = 2;  // of a value between stages
+
   struct LossStore {
     typename Loss::template Saved<D> saved;
     LayoutPointer<D> layout;
@@ -220,36 +223,47 @@ class StageRunner {
   }
 
   //! What an action computed goes to the stage that waits for it.
-  void hand_on(Action action, const Tensor<float, D>& numbers) {
+  template <std::size_t n>
+  void hand_on(Action action, const StageNumbers<n, D>& arrays) {
     while (!sent_.empty() && sent_.front().transfer.done()) sent_.pop_front();
     const Action taker = consumer(action);
     const int to = table_.rank_of(taker.stage());
     if (to == rank()) {
-      here(taker) = numbers;
+      std::ranges::copy(arrays, here(taker).begin());
       return;
     }
-    Sent& sent = sent_.emplace_back();
-    sent.numbers = numbers;
-    const comm::Message messages[] = {comm::send_to(to, numbers.data(), numbers.size())};
-    link(taker).post(messages, purpose(taker), sent.transfer);
+    for (const Tensor<float, D>& numbers : arrays) {
+      Sent& sent = sent_.emplace_back();
+      sent.numbers = numbers;
+      const comm::Message messages[] = {comm::send_to(to, numbers.data(), numbers.size())};
+      link(taker).post(messages, purpose(taker), sent.transfer);
+    }
   }
 
   //! What an action needs of another stage.
   template <class Value, class MicroBatch>
   [[nodiscard]] Value value_for(Action action, const MicroBatch& part) {
+    constexpr std::size_t n = StageValue<Value>::arrays;
+    StageNumbers<n, D> arrays;
     const int from = table_.rank_of(producer(action).stage());
     if (from == rank()) {
-      return StageValue<Value>::of(std::exchange(here(action), {}), part.input);
+      auto kept = std::exchange(here(action), {});
+      std::move(kept.begin(), kept.begin() + n, arrays.begin());
+      return StageValue<Value>::of(std::move(arrays), part.input);
     }
-    Tensor<float, D> numbers(*device_, StageValue<Value>::shape(part.input));
-    const comm::Message messages[] = {comm::receive_from(from, numbers.data(), numbers.size())};
-    link(action).post(messages, purpose(action), received_);
-    exposed_.wait(received_);
-    return StageValue<Value>::of(std::move(numbers), part.input);
+    const auto shapes = StageValue<Value>::shapes(part.input);
+    for (std::size_t i = 0; i < n; ++i) {
+      arrays[i] = Tensor<float, D>(*device_, shapes[i]);
+      const comm::Message messages[] = {
+          comm::receive_from(from, arrays[i].data(), arrays[i].size())};
+      link(action).post(messages, purpose(action), received_);
+      exposed_.wait(received_);
+    }
+    return StageValue<Value>::of(std::move(arrays), part.input);
   }
 
   //! What goes to a stage of the same rank.
-  [[nodiscard]] Tensor<float, D>& here(Action taker) {
+  [[nodiscard]] StageNumbers<most_arrays, D>& here(Action taker) {
     return here_[static_cast<std::size_t>(table_.place_of(taker))];
   }
 
@@ -271,7 +285,7 @@ class StageRunner {
   Stores stores_;
   std::vector<LossStore> losses_;
   std::vector<nn::PutOff> put_off_;
-  std::vector<Tensor<float, D>> here_;
+  std::vector<StageNumbers<most_arrays, D>> here_;
   std::deque<Sent> sent_;
   typename C::Transfer received_{};
   comm::ExposedTime exposed_;

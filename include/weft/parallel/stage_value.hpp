@@ -3,35 +3,82 @@
 //! @file What goes from one stage of a pipeline to the next.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <utility>
 
 #include <weft/core/index.hpp>
 #include <weft/core/shape.hpp>
+#include <weft/nn/transformer.hpp>
+#include <weft/nn/translation_steps.hpp>
 #include <weft/tensor/sequences.hpp>
 #include <weft/tensor/tensor.hpp>
 
 namespace weft::parallel {
 
-//! How a type of value is sent: `numbers` go over the link, and the rest is worked out, on the
-//! other side, from the micro-batch, which every rank has.
+//! The arrays of a value, or of a gradient.
+template <std::size_t n, class D>
+using StageNumbers = std::array<Tensor<float, D>, n>;
+
+//! How a value between stages is sent: the numbers in it, and how it is put together again by a
+//! rank that knows the micro-batch's input.
 //!
-//! **Semantics.** `shape(input)` is that of the numbers which a stage makes of this input of the
-//! model; `of(numbers, input)` is the value again. A type of your own is sent once you specialise
-//! this for it.
+//! A type of your own needs a specialisation with these members; a gradient has the same type, and
+//! what of it is no number may be left out.
 template <class Value>
 struct StageValue;
 
-//! Rows of the sequences that the model reads.
+//! Rows of sequences.
 template <index_t C, class D>
 struct StageValue<Rows<C, D>> {
-  [[nodiscard]] static Shape shape(const TokenSequences<D>& input) {
-    return {input.layout->rows(), C};
+  static constexpr std::size_t arrays = 1;
+
+  [[nodiscard]] static std::array<Shape, 1> shapes(const TokenSequences<D>& input) {
+    return {Shape{input.layout->rows(), C}};
   }
-  [[nodiscard]] static Rows<C, D> of(Tensor<float, D> numbers, const TokenSequences<D>& input) {
-    return {std::move(numbers), input.layout};
+  [[nodiscard]] static Rows<C, D> of(StageNumbers<1, D> numbers, const TokenSequences<D>& input) {
+    return {std::move(numbers[0]), input.layout};
   }
-  [[nodiscard]] static const Tensor<float, D>& numbers(const Rows<C, D>& rows) {
-    return rows.values;
+  [[nodiscard]] static StageNumbers<1, D> numbers(const Rows<C, D>& rows) { return {rows.values}; }
+};
+
+//! The source's rows; every rank has the target's tokens.
+template <index_t C, class D>
+struct StageValue<nn::Encoding<C, D>> {
+  static constexpr std::size_t arrays = 1;
+
+  [[nodiscard]] static std::array<Shape, 1> shapes(const nn::TranslationInput<D>& input) {
+    return {Shape{input.source.layout->rows(), C}};
+  }
+  [[nodiscard]] static nn::Encoding<C, D> of(StageNumbers<1, D> numbers,
+                                             const nn::TranslationInput<D>& input) {
+    return {{std::move(numbers[0]), input.source.layout}, input.target};
+  }
+  [[nodiscard]] static StageNumbers<1, D> numbers(const nn::Encoding<C, D>& value) {
+    return {value.rows.values};
+  }
+};
+
+//! The target's rows, and the source's as long as there are readers.
+template <index_t C, index_t readers, class D>
+struct StageValue<nn::Decoding<C, readers, D>> {
+  static constexpr std::size_t arrays = readers > 0 ? 2 : 1;
+
+  [[nodiscard]] static std::array<Shape, arrays> shapes(const nn::TranslationInput<D>& input) {
+    std::array<Shape, arrays> all{Shape{input.target.layout->rows(), C}};
+    if constexpr (readers > 0) all[1] = Shape{input.source.layout->rows(), C};
+    return all;
+  }
+  [[nodiscard]] static nn::Decoding<C, readers, D> of(StageNumbers<arrays, D> numbers,
+                                                      const nn::TranslationInput<D>& input) {
+    nn::Decoding<C, readers, D> value{{std::move(numbers[0]), input.target.layout}, {}};
+    if constexpr (readers > 0) value.memory = {std::move(numbers[1]), input.source.layout};
+    return value;
+  }
+  [[nodiscard]] static StageNumbers<arrays, D> numbers(const nn::Decoding<C, readers, D>& value) {
+    StageNumbers<arrays, D> all{value.rows.values};
+    if constexpr (readers > 0) all[1] = value.memory.values;
+    return all;
   }
 };
 

@@ -1,0 +1,13 @@
+// expect: what several modules read, such as an encoder's output, must be read by exactly as many as it was made for
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/nn/translation_steps.hpp>
+#include <weft/parallel/pipe.hpp>
+#include <weft/parallel/schedule/gpipe.hpp>
+
+using namespace weft;
+
+using Made = nn::ReadTarget<24, nn::Positions::sinusoidal, true, /*readers=*/2>;
+using Reader = nn::DecoderStep<24, nn::DecoderLayer<24, 3, 40>, 1>;
+
+const Pipe<GPipe<2>, Made, Reader> model;
