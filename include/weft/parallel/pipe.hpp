@@ -30,9 +30,10 @@ struct StageChain<Stage> {
 template <class Before, class After, class... Stages>
 struct StageChain<Before, After, Stages...> {
   static_assert(sizeof(StageChain<Before>) > 0 && sizeof(StageChain<After, Stages...>) > 0);
-  static_assert(nn::readers_agree<Before, After>,
-                "what several modules read, such as an encoder's output, must be read by exactly as "
-                "many as it was made for, each once");
+  static_assert(
+      nn::readers_agree<Before, After>,
+      "what several modules read, such as an encoder's output, must be read by exactly as "
+      "many as it was made for, each once");
   static_assert(nn::modules_meet<Before, After>,
                 "two stages of a Pipe do not meet: each must read what the one before it writes");
 };
