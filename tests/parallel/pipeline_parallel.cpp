@@ -3,6 +3,7 @@
 #include <weft/parallel/pipeline_parallel.hpp>
 
 #include <weft/comm/launch.hpp>
+#include <weft/core/clock.hpp>
 #include <weft/nn/layer_stack.hpp>
 #include <weft/parallel/gradient_accumulation.hpp>
 #include <weft/parallel/schedule/gpipe.hpp>
@@ -12,8 +13,10 @@
 
 #include <catch2/catch.hpp>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -235,4 +238,60 @@ TEST_CASE("a pipeline that cannot run is refused with what it lacks") {
   CHECK(refusal(4, recipe_of(1, 3), two) ==
         "a recipe of 1 lanes and 3 micro-batches, for 2 replicas of a pipeline whose table has 3" +
             needs);
+}
+
+namespace {
+
+//! A layer that fails once, in the third micro-batch of an update.
+struct Failing {
+  std::shared_ptr<int> calls = std::make_shared<int>(0);
+
+  template <class Self, class Visit>
+  static constexpr void members(Self&, Visit&&) {}
+
+  template <class D>
+  struct Saved {};
+
+  template <class D>
+  [[nodiscard]] nn::Result<Rows<pipe_channels, D>, Saved<D>> forward(
+      nn::Context<D>&, const Rows<pipe_channels, D>& x) const {
+    if (++*calls == 3) throw DataError("the third micro-batch");
+    return {x, {}};
+  }
+  template <class D>
+  [[nodiscard]] Rows<pipe_channels, D> backward(nn::Context<D>&, Saved<D>&&,
+                                                const Rows<pipe_channels, D>& dy) const {
+    return dy;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a stage that throws ends all stages, and its rank is named") {
+  using First = nn::Sequential<PipeEmbedding, PipeLayer>;
+  using Model = Pipe<OneForwardOneBackward<8>, First, Failing, PipeNorm>;
+  std::atomic<int> told = 0;
+  const double begin = monotonic_seconds();
+  try {
+    comm::launch_threads(3, patience, [&](ThreadCommunicator& communicator) {
+      Cpu cpu;
+      const Model model(First(PipeEmbedding(small_vocabulary, 24, 0.2f), PipeLayer()), {}, {});
+      PipelineParallel<Model, PipeLoss<false>> strategy(
+          cpu, communicator,
+          parallel::Objective<Model, PipeLoss<false>>(model, nn::LabelSmoothing(0.1f), 5),
+          optim::Adam(), recipe_of(1, 8));
+      const auto batch = random_translations(16, 1);
+      try {
+        (void)strategy.step(WordsBatch(batch), 0.002);
+      } catch (const comm::CommunicatorAborted& error) {
+        if (error.culprit() == 1 && error.message() == "the third micro-batch") ++told;
+        throw;
+      }
+    });
+    FAIL("nothing was thrown");
+  } catch (const comm::RankError& error) {
+    CHECK(error.message() == "rank 1: the third micro-batch");
+  }
+  CHECK(told == 2);
+  CHECK(monotonic_seconds() - begin < 10.0);
 }
