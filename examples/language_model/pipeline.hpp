@@ -3,13 +3,12 @@
 //! @file The strategies whose ranks have stages of the model.
 #pragma once
 
+#include "../common/ranks.hpp"
 #include "model.hpp"
 #include "options.hpp"
 
 #include <weft/comm/any_communicator.hpp>
 #include <weft/comm/check_same.hpp>
-#include <weft/comm/environment.hpp>
-#include <weft/comm/launch_ranks.hpp>
 #include <weft/optim/sgd.hpp>
 #include <weft/parallel/pipeline_parallel.hpp>
 #include <weft/parallel/split.hpp>
@@ -34,7 +33,7 @@ struct Pipeline : Named {
 
   Pipeline(Communicator of_rank, int threads) : communicator(std::move(of_rank)), device(threads) {}
 
-  static int default_ranks() { return std::max(environment().size, Named::ranks); }
+  static int default_ranks() { return std::max(examples::environment().size, Named::ranks); }
   bool is_root() const { return communicator.rank() == 0; }
   weft::index_t replicas() const { return communicator.size() / ranks_of_pipeline; }
   void check_same(const weft::comm::Facts& facts) { weft::comm::check_same(communicator, facts); }
@@ -50,19 +49,10 @@ struct Pipeline : Named {
   //! Calls `train(strategy)` on every rank, and returns what it does on the first.
   template <class Train>
   static int launch(const Options& options, const Train& train) {
-    int result = 0;
-    weft::comm::launch_ranks(environment(), options.ranks, weft::comm::Timeout(options.timeout_s),
-                             [&](Communicator& communicator) {
-                               Pipeline strategy(communicator, options.threads);
-                               const int ended = train(strategy);
-                               if (strategy.is_root()) result = ended;
-                             });
-    return result;
-  }
-
-  static const weft::comm::Environment& environment() {
-    static const auto read = weft::comm::read_environment();
-    return read;
+    return examples::launch(options.ranks, options.timeout_s, [&](Communicator& communicator) {
+      Pipeline strategy(communicator, options.threads);
+      return train(strategy);
+    });
   }
 
   Communicator communicator;

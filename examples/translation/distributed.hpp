@@ -3,14 +3,13 @@
 //! @file What the programs whose strategy has ranks have in common.
 #pragma once
 
+#include "../common/ranks.hpp"
 #include "model.hpp"
 #include "options.hpp"
 
 #include <weft/comm/any_communicator.hpp>
 #include <weft/comm/check_same.hpp>
 #include <weft/comm/collectives.hpp>
-#include <weft/comm/environment.hpp>
-#include <weft/comm/launch_ranks.hpp>
 #include <weft/comm/self.hpp>
 #include <weft/parallel/distributed_data_parallel.hpp>
 
@@ -35,10 +34,10 @@ struct Distributed {
   Distributed(Communicator of_rank, int threads, weft::Exchange exchange_of_ranks)
       : communicator(std::move(of_rank)), device(threads), exchange(exchange_of_ranks) {}
 
-  static int default_devices() { return environment().size; }
+  static int default_devices() { return examples::environment().size; }
   static int most_devices() { return 1024; }
   //! Whether this process does what is not training: the first of those that a launcher started.
-  static bool is_first_process() { return environment().rank == 0; }
+  static bool is_first_process() { return examples::environment().rank == 0; }
   bool is_root() const { return communicator.rank() == 0; }
   void wait_for_all() { weft::comm::barrier(communicator); }
   void check_same(const weft::comm::Facts& facts) { weft::comm::check_same(communicator, facts); }
@@ -51,20 +50,10 @@ struct Distributed {
   //! Calls `train(strategy)` on every rank, and returns what it does on the first.
   template <class Train>
   static int launch(const Options& options, const Train& train) {
-    int result = 0;
-    weft::comm::launch_ranks(environment(), options.devices, weft::comm::Timeout(options.timeout_s),
-                             [&](Communicator& communicator) {
-                               Distributed strategy(communicator, options.threads,
-                                                    options.exchange);
-                               const int ended = train(strategy);
-                               if (strategy.is_root()) result = ended;
-                             });
-    return result;
-  }
-
-  static const weft::comm::Environment& environment() {
-    static const auto read = weft::comm::read_environment();
-    return read;
+    return examples::launch(options.devices, options.timeout_s, [&](Communicator& communicator) {
+      Distributed strategy(communicator, options.threads, options.exchange);
+      return train(strategy);
+    });
   }
 
   Communicator communicator;
