@@ -147,10 +147,14 @@ index_t own_memory() {
   return (resident - shared) * sysconf(_SC_PAGESIZE);
 }
 
-//! Bytes a parameter that a rank holds between two updates, of a model that is mostly embeddings.
-//! What a rank holds beside them, 20 to 40 MB, does not grow with the model.
+struct Held {
+  double bytes;
+  double parameters;
+};
+
+//! What a rank holds between two updates, of a model that is mostly embeddings.
 template <parallel::Shard shard>
-double bytes_a_parameter(MpiCommunicator& communicator, index_t words) {
+Held held(MpiCommunicator& communicator, index_t words) {
   constexpr nn::TransformerShape shape{
       .d_model = 256, .heads = 4, .d_ff = 256, .encoder_layers = 1, .decoder_layers = 1};
   using Model = nn::Transformer<shape>;
@@ -165,18 +169,27 @@ double bytes_a_parameter(MpiCommunicator& communicator, index_t words) {
   for (std::uint32_t update = 0; update < 3; ++update) {
     strategy.step(train::DeviceBatch(testing::random_translations(4, update)), 1e-4);
   }
-  return static_cast<double>(own_memory() - before) /
-         static_cast<double>(strategy.objective().layout().trained);
+  return {static_cast<double>(own_memory() - before),
+          static_cast<double>(strategy.objective().layout().trained)};
+}
+
+//! Bytes for each parameter more. What a rank holds besides, 20 to 40 MB, does not grow with the
+//! model.
+template <parallel::Shard shard>
+double bytes_a_parameter(MpiCommunicator& communicator, index_t words) {
+  const Held less = held<shard>(communicator, words / 4);
+  const Held more = held<shard>(communicator, words);
+  return (more.bytes - less.bytes) / (more.parameters - less.parameters);
 }
 
 void memory(MpiCommunicator& communicator) {
   const double share = 1.0 / communicator.size();
-  const double held[] = {bytes_a_parameter<Zero<0>>(communicator, 80'000),
-                         bytes_a_parameter<Zero<1>>(communicator, 160'000),
-                         bytes_a_parameter<Zero<2>>(communicator, 160'000),
-                         bytes_a_parameter<Zero<3>>(communicator, 160'000)};
+  const double bytes[] = {bytes_a_parameter<Zero<0>>(communicator, 80'000),
+                          bytes_a_parameter<Zero<1>>(communicator, 160'000),
+                          bytes_a_parameter<Zero<2>>(communicator, 160'000),
+                          bytes_a_parameter<Zero<3>>(communicator, 240'000)};
   std::printf("rank %d: bytes %.2f %.2f %.2f %.2f of %.2f %.2f %.2f %.2f\n", communicator.rank(),
-              held[0], held[1], held[2], held[3], 16.0, 8.0 + 8.0 * share, 4.0 + 12.0 * share,
+              bytes[0], bytes[1], bytes[2], bytes[3], 16.0, 8.0 + 8.0 * share, 4.0 + 12.0 * share,
               16.0 * share);
 }
 
