@@ -110,7 +110,7 @@ Measured measure(const TableView& table) {
 
 }  // namespace
 
-TEST_CASE("four stages take the time that their schedule's simulation says") {
+TEST_CASE("four stages take the time that their schedule's simulation says", "[slow]") {
   const auto check = [](const TableView& table) {
     const Measured measured = measure(table);
     CAPTURE(table.splits_backward, measured.seconds, measured.simulated);
