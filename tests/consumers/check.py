@@ -39,7 +39,7 @@ class Consumers(unittest.TestCase):
     def meson_project(self, name):
         project = self.folder / name
         project.mkdir()
-        for source in HERE / "meson/meson.build", *HERE.glob("*.?pp"):
+        for source in HERE / "meson.build", *HERE.glob("*.?pp"):
             shutil.copy(source, project)
         return project
 
@@ -61,7 +61,7 @@ class Consumers(unittest.TestCase):
     @unittest.skipUnless(shutil.which("cmake"), "no cmake")
     def test_cmake(self):
         build = self.folder / "cmake"
-        self.run_command("cmake", "-S", HERE / "cmake", "-B", build,
+        self.run_command("cmake", "-S", HERE, "-B", build,
                          f"-DCMAKE_PREFIX_PATH={self.prefix}")
         self.run_command("cmake", "--build", build, "-j2")
         self.expect_training(build / "trainer")
@@ -84,5 +84,5 @@ class Consumers(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    SOURCE, MESON = sys.argv[1:3]
+    SOURCE, MESON = os.path.abspath(sys.argv[1]), sys.argv[2]
     unittest.main(argv=sys.argv[:1] + sys.argv[3:])
