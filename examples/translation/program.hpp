@@ -3,18 +3,16 @@
 //! @file The commands: train, translate, evaluate.
 #pragma once
 
+#include "../common/report_errors.hpp"
 #include "commands.hpp"
 #include "options.hpp"
-
-#include <cstdio>
-#include <exception>
 
 namespace translation {
 
 //! The program for a strategy.
 template <class Strategy>
 int run(int argc, char** argv) {
-  try {
+  return examples::report_errors([&] {
     const Options options = parse_options(argc, argv, Strategy::name, Strategy::unit,
                                           Strategy::default_devices(), Strategy::most_devices());
     if (options.command != Command::train && !Strategy::is_first_process()) return 0;
@@ -27,12 +25,8 @@ int run(int argc, char** argv) {
       case Command::evaluate:
         return evaluate_command<Strategy>(options);
     }
-  } catch (const weft::Error& error) {
-    std::fprintf(stderr, "error: %s\n", error.message().c_str());
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "error: %s\n", error.what());
-  }
-  return 1;
+    return 0;  // there is no other command
+  });
 }
 
 }  // namespace translation
