@@ -1,4 +1,4 @@
-// expect: no matching function for call to 'append_text
+// expect: text: a part needs a function to_text beside its type
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/core/text.hpp>

@@ -21,39 +21,33 @@ class Shape {
 
   constexpr Shape(std::initializer_list<index_t> extents) {
     if (extents.size() > max_rank) throw ShapeError(text("Shape: rank ", extents.size(), " > 4"));
+    rank_ = static_cast<int>(extents.size());
+    std::size_t at = max_rank - extents.size();
     for (const index_t extent : extents) {
       if (extent < 0) throw ShapeError(text("Shape: extent ", extent, " is negative"));
-      extents_[static_cast<std::size_t>(rank_++)] = extent;
+      extents_[at++] = extent;
     }
   }
 
   [[nodiscard]] constexpr int rank() const { return rank_; }
 
   [[nodiscard]] constexpr index_t operator[](int axis) const {
-    return extents_[static_cast<std::size_t>(axis)];
+    return extents_[static_cast<std::size_t>(max_rank - rank_ + axis)];
   }
 
   //! The number of elements: the product of the extents.
-  [[nodiscard]] constexpr index_t size() const {
-    index_t product = 1;
-    for (int axis = 0; axis < rank_; ++axis) product *= (*this)[axis];
-    return product;
-  }
+  [[nodiscard]] constexpr index_t size() const { return rows() * columns(); }
 
   //! The last extent, C of an array (..., C); 1 for a single number.
-  [[nodiscard]] constexpr index_t columns() const { return rank_ == 0 ? 1 : (*this)[rank_ - 1]; }
+  [[nodiscard]] constexpr index_t columns() const { return extents_[max_rank - 1]; }
 
   //! The product of all extents but the last: N of an array seen as (N, C).
-  [[nodiscard]] constexpr index_t rows() const {
-    index_t product = 1;
-    for (int axis = 0; axis + 1 < rank_; ++axis) product *= (*this)[axis];
-    return product;
-  }
+  [[nodiscard]] constexpr index_t rows() const { return extents_[0] * extents_[1] * extents_[2]; }
 
   //! The same shape with another first extent.
   [[nodiscard]] constexpr Shape with_first(index_t extent) const {
     Shape shape = *this;
-    shape.extents_[0] = extent;
+    shape.extents_[static_cast<std::size_t>(max_rank - rank_)] = extent;
     return shape;
   }
 
@@ -69,7 +63,7 @@ class Shape {
   }
 
  private:
-  std::array<index_t, max_rank> extents_{};
+  std::array<index_t, max_rank> extents_{1, 1, 1, 1};
   int rank_ = 0;
 };
 

@@ -65,7 +65,8 @@ struct DropoutMask {
   }
 
  private:
-  WEFT_INLINE PhiloxWords words_of(RowKey row, index_t group) const {
+  //! Not inlined: ten rounds in each kernel would be a tenth of a program's code.
+  [[gnu::noinline]] PhiloxWords words_of(RowKey row, index_t group) const {
     const auto first = static_cast<std::uint32_t>(group / group_columns * simd::width);
     return philox(simd::iota<simd::Words>() + first, row.position, row.sequence, operation, key);
   }

@@ -90,7 +90,9 @@ template <class T>
 //! Copies a tensor's elements to the host. Synchronous.
 template <class T>
 [[nodiscard]] std::vector<std::remove_const_t<T>> to_host(Cpu&, View<T> view) {
-  return {view.data, view.data + view.size()};
+  std::vector<std::remove_const_t<T>> values(static_cast<std::size_t>(view.size()));
+  if (!values.empty()) std::memcpy(values.data(), view.data, values.size() * sizeof(T));
+  return values;
 }
 
 template <class T, class D>
