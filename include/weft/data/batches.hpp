@@ -85,9 +85,11 @@ struct BatchSize {
   std::iota(order.begin(), order.end(), index_t{0});
   shuffle(std::span(order), random);
   if (rule.by_length) {
-    std::ranges::stable_sort(order, {}, [&](index_t sentence) {
+    const auto lengths = [&](index_t sentence) {
       return std::pair(corpus.source_length(sentence), corpus.target_length(sentence));
-    });
+    };
+    std::stable_sort(order.begin(), order.end(),
+                     [&](index_t left, index_t right) { return lengths(left) < lengths(right); });
   }
 
   BatchPlan plan;

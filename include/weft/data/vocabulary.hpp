@@ -187,7 +187,7 @@ struct VocabularyLimits {
     const bool is_special = std::ranges::find(specials, word) != specials.end();
     if (!is_special && count >= limits.minimum_count) ranked.emplace_back(word, count);
   }
-  std::ranges::sort(ranked, [](const auto& left, const auto& right) {
+  std::sort(ranked.begin(), ranked.end(), [](const auto& left, const auto& right) {
     if (left.second != right.second) return left.second > right.second;
     return left.first < right.first;  // the order of UTF-8 bytes is that of code points
   });

@@ -61,6 +61,16 @@ inline Hypothesis ended(const SourceSearch::Partial& partial, double sum,
   return {partial.tokens, sum / std::pow(length, settings.length_penalty)};
 }
 
+//! Orders by descending score; those of the same score stay as they are.
+//!
+//! Not std::ranges::stable_sort, here and in the other headers of weft.hpp: three of them took a
+//! twentieth of the time to compile it.
+template <class Scored>
+void sort_by_score(std::vector<Scored>& scored) {
+  std::stable_sort(scored.begin(), scored.end(),
+                   [](const Scored& a, const Scored& b) { return a.score > b.score; });
+}
+
 //! A continuation of a partial translation.
 struct Candidate {
   double score;
@@ -84,12 +94,12 @@ inline std::vector<Candidate> best_candidates(const SourceSearch& search,
           std::ranges::find(settings.forbidden, scored.word) == settings.forbidden.end() &&
           !(length == 0 && scored.word == settings.eos);  // no empty translation
       if (!possible) continue;
-      candidates.push_back({search.active[parent].score +
-                                static_cast<double>(scored.log_probability),
-                            parent, scored.word});
+      candidates.push_back(
+          {search.active[parent].score + static_cast<double>(scored.log_probability), parent,
+           scored.word});
     }
   }
-  std::ranges::stable_sort(candidates, std::greater{}, &Candidate::score);
+  sort_by_score(candidates);
   const auto most = static_cast<std::size_t>(2 * settings.beam);
   if (candidates.size() > most) candidates.resize(most);
   return candidates;
@@ -113,8 +123,8 @@ inline void advance(SourceSearch& search, const std::vector<Candidate>& candidat
       next.back().tokens.push_back(candidate.word);
     }
   }
-  search.active = search.finished.size() == beam ? std::vector<SourceSearch::Partial>{}
-                                                 : std::move(next);
+  search.active =
+      search.finished.size() == beam ? std::vector<SourceSearch::Partial>{} : std::move(next);
 }
 
 //! Ends the active translations here, where the greatest length is reached: the best of them, as
@@ -127,7 +137,7 @@ inline void end_all(SourceSearch& search, std::span<const float> end_scores,
         partial.score + static_cast<double>(end_scores[static_cast<std::size_t>(partial.row)]);
     if (!std::isnan(sum)) last.push_back(ended(partial, sum, settings));
   }
-  std::ranges::stable_sort(last, std::greater{}, &Hypothesis::score);
+  sort_by_score(last);
   for (auto& hypothesis : last) {
     if (search.finished.size() == static_cast<std::size_t>(settings.beam)) break;
     search.finished.push_back(std::move(hypothesis));
@@ -201,9 +211,8 @@ template <class Model, class Generator, class D>
       ops::add_bias(ctx.device(), generator.bias_view(ctx), logits);
     }
     // Forbidden words may be among the best, so ask for as many more.
-    const index_t each =
-        std::min(2 * settings.beam + static_cast<index_t>(settings.forbidden.size()) + 1,
-                 logits.columns());
+    const index_t each = std::min(
+        2 * settings.beam + static_cast<index_t>(settings.forbidden.size()) + 1, logits.columns());
     const auto words = best_words(ctx.device(), logits, each);
     std::vector<float> end_scores;
     for (auto& search : searches) {
@@ -214,15 +223,15 @@ template <class Model, class Generator, class D>
         }
         detail::end_all(search, end_scores, settings);
       } else {
-        detail::advance(search,
-                        detail::best_candidates(search, words, each, settings, length), settings);
+        detail::advance(search, detail::best_candidates(search, words, each, settings, length),
+                        settings);
       }
     }
   }
 
   std::vector<std::vector<Hypothesis>> results;
   for (auto& search : searches) {
-    std::ranges::stable_sort(search.finished, std::greater{}, &Hypothesis::score);
+    detail::sort_by_score(search.finished);
     results.push_back(std::move(search.finished));
   }
   return results;

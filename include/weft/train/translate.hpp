@@ -69,7 +69,9 @@ template <class Strategy>
   if (batch < 1) throw ArgumentError(text("translate: batches of ", batch, " sentences"));
   std::vector<index_t> order(static_cast<std::size_t>(source.size()));
   std::iota(order.begin(), order.end(), index_t{0});
-  std::ranges::stable_sort(order, std::greater{}, [&](index_t row) { return source.length(row); });
+  std::stable_sort(order.begin(), order.end(), [&](index_t left, index_t right) {
+    return source.length(left) > source.length(right);
+  });
 
   std::vector<generate::Hypothesis> results(order.size());
   std::atomic<index_t> next{strategy.rank()};
