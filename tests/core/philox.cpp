@@ -12,7 +12,7 @@ using namespace weft;
 
 namespace {
 
-using Four = std::array<std::uint32_t, 4>;
+using Four = PhiloxBlock;
 
 RandomKey key_of(std::uint32_t low, std::uint32_t high) {
   RandomKey key;

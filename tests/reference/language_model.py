@@ -2,16 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0
 """The language model of examples/language_model in PyTorch: what its perplexities are held against.
 
-    python3 language_model.py train.txt valid.txt test.txt [--epochs 3] [--mask causal|none]
+    python3 language_model.py train.txt valid.txt test.txt [--epochs 3] [--mask causal|none] [--state FILE]
 
 The same model and recipe: post-norm layers, the starting values' distributions, dropout everywhere,
 columns and chunks of the corpus, SGD with clipping, the rate's decay. Dropout's and the starting
-values' random numbers are PyTorch's own. Needs torch.
+values' random numbers are PyTorch's own. With --state, a run that was interrupted goes on from the
+last 500 batches' end. Needs torch.
 """
 
 import argparse
 import gzip
 import math
+import os
 import time
 
 import torch
@@ -97,6 +99,7 @@ def main():
         parser.add_argument("--" + name.replace("_", "-"), type=int, default=value)
     for name, value in dict(dropout=0.2, rate=5.0, decay=0.95, clip=0.5).items():
         parser.add_argument("--" + name, type=float, default=value)
+    parser.add_argument("--state", default="")
     options = parser.parse_args()
     torch.manual_seed(options.seed)
     torch.set_num_threads(options.threads)
@@ -114,11 +117,29 @@ def main():
     optimizer = torch.optim.SGD(model.parameters(), lr=options.rate)
     schedule = torch.optim.lr_scheduler.StepLR(optimizer, 1, gamma=options.decay)
     best = None
-    for epoch in range(1, options.epochs + 1):
+    first_epoch, done = 1, 0
+    if options.state and os.path.exists(options.state):
+        state = torch.load(options.state)
+        first_epoch, done, best = state["epoch"], state["batch"], state["best"]
+        model.load_state_dict(state["model"])
+        schedule.load_state_dict(state["schedule"])
+        optimizer.load_state_dict(state["optimizer"])
+        torch.set_rng_state(state["random"])
+
+    def save(epoch, batch):
+        if options.state:
+            torch.save({"epoch": epoch, "batch": batch, "best": best, "model": model.state_dict(),
+                        "schedule": schedule.state_dict(), "optimizer": optimizer.state_dict(),
+                        "random": torch.get_rng_state()}, options.state + ".new")
+            os.replace(options.state + ".new", options.state)
+
+    for epoch in range(first_epoch, options.epochs + 1):
         began = since = time.time()
         total = 0.0
         model.train()
         for batch, (inputs, targets) in enumerate(chunks(train, options.bptt, options.batches), 1):
+            if epoch == first_epoch and batch <= done:
+                continue
             optimizer.zero_grad()
             loss = nn.functional.cross_entropy(model(inputs).flatten(0, 1), targets)
             loss.backward()
@@ -129,12 +150,15 @@ def main():
                 print(f"epoch {epoch} batch {batch} ms {10 * (time.time() - since):.1f} "
                       f"loss {total / 100:.3f}", flush=True)
                 since, total = time.time(), 0.0
+            if batch % 500 == 0:
+                save(epoch, batch)
         loss = loss_of(model, valid, options)
         print(f"epoch {epoch} seconds {time.time() - began:.0f} valid loss {loss:.4f} "
               f"perplexity {math.exp(loss):.2f}", flush=True)
         if best is None or loss < best[0]:
             best = loss, {name: value.clone() for name, value in model.state_dict().items()}
         schedule.step()
+        save(epoch + 1, 0)
     model.load_state_dict(best[1])
     loss = loss_of(model, test, options)
     print(f"test loss {loss:.4f} perplexity {math.exp(loss):.2f}")

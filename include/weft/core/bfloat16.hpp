@@ -3,7 +3,6 @@
 //! @file Numbers of 16 bits with the range of a float.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 
 #include <weft/core/host_device.hpp>
@@ -18,14 +17,14 @@ struct Bfloat16 {
   Bfloat16() = default;
   //! Rounds to the nearest, ties to even; NaN stays NaN.
   WEFT_HOST_DEVICE explicit constexpr Bfloat16(float x) {
-    const auto word = std::bit_cast<std::uint32_t>(x);
+    const auto word = __builtin_bit_cast(std::uint32_t, x);  // a GPU may not call std::bit_cast
     const bool is_nan = (word & 0x7fff'ffffu) > 0x7f80'0000u;
     const std::uint32_t rounded = word + 0x7fffu + ((word >> 16) & 1u);
     bits = static_cast<std::uint16_t>(is_nan ? (word >> 16) | 0x40u : rounded >> 16);
   }
 
   WEFT_HOST_DEVICE explicit constexpr operator float() const {
-    return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
+    return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16);
   }
 };
 

@@ -9,10 +9,10 @@
 //! **Source.** Salmon, Moraes, Dror, Shaw: Parallel random numbers: as easy as 1, 2, 3 (2011).
 #pragma once
 
-#include <array>
 #include <cstdint>
 
 #include <weft/core/host_device.hpp>
+#include <weft/core/index.hpp>
 #include <weft/core/simd.hpp>
 
 namespace weft {
@@ -22,7 +22,7 @@ struct RandomKey {
   std::uint32_t low = 0;
   std::uint32_t high = 0;
 
-  constexpr RandomKey() = default;
+  RandomKey() = default;
 
   //! Every (seed, step) gives another key: both pass through the finaliser of SplitMix64.
   WEFT_HOST_DEVICE constexpr RandomKey(std::uint64_t seed, std::uint64_t step) {
@@ -52,10 +52,17 @@ inline constexpr int philox_rounds = 10;
 
 }  // namespace detail
 
+//! A counter, and the four random words that are its image. (Of std::array a GPU may call nothing.)
+struct PhiloxBlock {
+  std::uint32_t word[4];
+
+  WEFT_HOST_DEVICE constexpr std::uint32_t operator[](index_t i) const { return word[i]; }
+  friend bool operator==(const PhiloxBlock&, const PhiloxBlock&) = default;
+};
+
 //! Four random words for one counter.
-WEFT_HOST_DEVICE constexpr std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
-                                                               RandomKey key) {
-  auto [c0, c1, c2, c3] = counter;
+WEFT_HOST_DEVICE constexpr PhiloxBlock philox(PhiloxBlock counter, RandomKey key) {
+  auto [c0, c1, c2, c3] = counter.word;
   for (int round = 0; round < detail::philox_rounds; ++round) {
     const std::uint64_t p0 = std::uint64_t{detail::philox_m0} * c0;
     const std::uint64_t p1 = std::uint64_t{detail::philox_m1} * c2;
@@ -66,7 +73,7 @@ WEFT_HOST_DEVICE constexpr std::array<std::uint32_t, 4> philox(std::array<std::u
     key.low += detail::philox_w0;
     key.high += detail::philox_w1;
   }
-  return {c0, c1, c2, c3};
+  return {{c0, c1, c2, c3}};
 }
 
 //! Four words for each of sixteen counters that differ in their first part.
@@ -74,8 +81,8 @@ struct PhiloxWords {
   simd::Words word[4];
 };
 
-WEFT_INLINE PhiloxWords philox(simd::Words c0, std::uint32_t c1, std::uint32_t c2,
-                               std::uint32_t c3, RandomKey key) {
+WEFT_INLINE PhiloxWords philox(simd::Words c0, std::uint32_t c1, std::uint32_t c2, std::uint32_t c3,
+                               RandomKey key) {
   const simd::Words zero{};
   simd::Words x0 = c0, x1 = zero + c1, x2 = zero + c2, x3 = zero + c3;
   for (int round = 0; round < detail::philox_rounds; ++round) {

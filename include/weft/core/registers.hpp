@@ -9,12 +9,12 @@
 #include <cmath>
 #include <cstdint>
 
+#include <weft/core/host_device.hpp>
+
 // g++ compiles <immintrin.h> in a quarter of a second; five instructions have names without it.
 #if defined(__clang__) && defined(__SSE2__)
 #include <immintrin.h>
 #endif
-
-#define WEFT_INLINE inline __attribute__((always_inline))
 
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
 #define WEFT_AVX512 1

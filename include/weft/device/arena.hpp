@@ -73,6 +73,19 @@ struct Memory::Block {
   bool free;
 };
 
+//! Where an arena's segments come from: the system's memory, or a GPU's.
+struct MemorySource {
+  void* (*request)(index_t bytes);  //!< null where there is no more
+  void (*give_back)(void* segment);
+};
+
+//! Aligned to 64 bytes.
+inline constexpr MemorySource host_memory{
+    [](index_t bytes) {
+      return ::operator new (static_cast<std::size_t>(bytes), std::align_val_t{64}, std::nothrow);
+    },
+    [](void* segment) { ::operator delete (segment, std::align_val_t{64}); }};
+
 //! A best-fit allocator over large segments; neighbouring free blocks are joined.
 //!
 //! Lists of size classes never stop growing when shapes vary from batch to batch: after 60 steps
@@ -82,12 +95,12 @@ struct Memory::Block {
 //! Blocks are aligned to 64 bytes. Thread-safe: a tensor may be dropped on any thread.
 class Arena {
  public:
-  Arena() = default;
+  explicit Arena(MemorySource source = host_memory) : source_(source) {}
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
   ~Arena() {
-    for (std::byte* segment : segments_) ::operator delete (segment, std::align_val_t{alignment});
+    for (std::byte* segment : segments_) source_.give_back(segment);
   }
 
   //! **Errors.** std::bad_alloc's text is of no use to a reader: a SystemError says what was asked
@@ -182,8 +195,7 @@ class Arena {
   Block* grow(index_t size) {
     const index_t bytes = size > segment_bytes ? size : segment_bytes;
     Block* block = new_record();
-    void* memory =
-        ::operator new (static_cast<std::size_t>(bytes), std::align_val_t{alignment}, std::nothrow);
+    void* memory = source_.request(bytes);
     if (memory == nullptr) {
       free_record(block);
       throw SystemError(text("out of memory: asked the system for ", bytes, " bytes while holding ",
@@ -237,6 +249,7 @@ class Arena {
     spare_ = record;
   }
 
+  MemorySource source_;
   mutable std::mutex mutex_;
   Block* bins_[bins] = {};
   Block* spare_ = nullptr;

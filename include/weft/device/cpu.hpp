@@ -7,7 +7,9 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <string>
 
 #include <weft/core/error.hpp>
@@ -49,11 +51,21 @@ class Cpu {
     if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_DONTNEED);
   }
 
+  static void upload(void* to, const void* from, index_t bytes) { copy(to, from, bytes); }
+  static void download(void* to, const void* from, index_t bytes) { copy(to, from, bytes); }
+  static void copy(void* to, const void* from, index_t bytes) {
+    if (bytes > 0) std::memcpy(to, from, static_cast<std::size_t>(bytes));
+  }
+  static void clear(void* to, index_t bytes) {
+    if (bytes > 0) std::memset(to, 0, static_cast<std::size_t>(bytes));
+  }
+
   [[nodiscard]] const Arena& memory() const { return arena_; }
   [[nodiscard]] Arena& memory() { return arena_; }
 
   void submit(Worker::Task task) { worker_.submit(task); }
   void synchronize() {}
+  static void wait_for(const Cpu&) {}
 
   static bool shares_memory(const Cpu&, const Cpu&) { return true; }
 

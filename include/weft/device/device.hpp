@@ -20,13 +20,23 @@ namespace weft {
 //! `synchronize` returns when what was called before it has ended. `shares_memory(a, b)`: an
 //! operation on `a` may read what lies on `b`. `discard` says that bytes are of no use until they are
 //! written again: what lies there is then undefined, and need not take memory.
+//!
+//! `upload` copies from the host's memory and `download` to it: when they return, the host's bytes
+//! may be changed, or are there. `copy` copies what the device can read, `clear` writes zeros, both in
+//! the order of the device's operations. After `a.wait_for(b)` what is called on `a` comes after what
+//! was called on `b` before.
 template <class D>
-concept Device = requires(D& device, const D& other, void* pointer, index_t bytes,
-                          Worker::Task task) {
+concept Device = requires(D& device, D& other, void* pointer, const void* from,
+                          index_t bytes, Worker::Task task) {
   { device.index() } -> std::same_as<int>;
   { device.allocate(bytes) } -> std::same_as<Memory>;
   device.discard(pointer, bytes);
+  device.upload(pointer, from, bytes);
+  device.download(pointer, from, bytes);
+  device.copy(pointer, from, bytes);
+  device.clear(pointer, bytes);
   device.submit(task);
+  device.wait_for(other);
   device.synchronize();
   { D::shares_memory(other, other) } -> std::same_as<bool>;
   { to_text(other) } -> std::convertible_to<std::string>;

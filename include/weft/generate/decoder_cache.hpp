@@ -102,6 +102,7 @@ class DecoderCache {
       layout->offsets.push_back(h + 1);
       keys.push_back({static_cast<std::uint32_t>(h), static_cast<std::uint32_t>(length_)});
     }
+    layout->starts = to_device<index_t>(device, layout->offsets, {H + 1});
     layout->keys = to_device<RowKey>(device, keys, {H});
     layout->longest = length_ + 1;  // what the table of positions has to cover
     return layout;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -101,7 +100,7 @@ class Gradients {
     for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
       const auto [offset, size] = layout.slots[slot];
       if (!slots_[slot].written) {
-        std::memset(buffer_.data() + offset, 0, static_cast<std::size_t>(size) * sizeof(float));
+        buffer_.device().clear(buffer_.data() + offset, size * index_t{sizeof(float)});
       }
       if (ready_ && !slots_[slot].reported) report(slot);
     }

@@ -23,19 +23,19 @@ namespace detail {
 //!
 //! **Source.** Abramowitz and Stegun 7.1.26 for erf(|x| / sqrt 2).
 template <class Value>
-WEFT_INLINE Value normal_cdf(Value x) {
-  const Value z = simd::max(x, -x) * 0.70710678f;
-  const Value t = 1.0f / (z * 0.3275911f + 1.0f);
-  Value p = t * 1.061405429f - 1.453152027f;
+WEFT_HOST_DEVICE WEFT_INLINE Value normal_cdf(Value x) {
+  const auto z = simd::max(x, -x) * 0.70710678f;
+  const auto t = 1.0f / (z * 0.3275911f + 1.0f);
+  auto p = t * 1.061405429f - 1.453152027f;
   p = p * t + 1.421413741f;
   p = p * t - 0.284496736f;
   p = p * t + 0.254829592f;
-  const Value upper = p * t * simd::exp(-z * z) * 0.5f;  // P(X > |x|)
+  const auto upper = p * t * simd::exp(-z * z) * 0.5f;  // P(X > |x|)
   return simd::select(x > 0.0f, 1.0f - upper, upper);
 }
 
 template <Activation A, class Value>
-WEFT_INLINE Value activate(Value x) {
+WEFT_HOST_DEVICE WEFT_INLINE Value activate(Value x) {
   if constexpr (A == Activation::relu) return simd::max(Value{}, x);  // NaN stays NaN
   if constexpr (A == Activation::gelu) return x * normal_cdf(x);
   if constexpr (A == Activation::identity) return x;
@@ -43,7 +43,7 @@ WEFT_INLINE Value activate(Value x) {
 
 //! The derivative at x.
 template <Activation A, class Value>
-WEFT_INLINE Value slope(Value x) {
+WEFT_HOST_DEVICE WEFT_INLINE Value slope(Value x) {
   if constexpr (A == Activation::gelu) {
     constexpr float inverse_sqrt_2_pi = 0.39894228f;
     return normal_cdf(x) + x * simd::exp(x * x * -0.5f) * inverse_sqrt_2_pi;
@@ -125,9 +125,9 @@ void bias_activation_dropout(D& device, const DropoutMask& mask, View<const RowK
   detail::expect_shape("bias_activation_dropout", "y", y.shape, x.shape);
   detail::expect_shape("bias_activation_dropout", "keys", keys.shape, {x.rows()});
   detail::expect_shape_if_given("bias_activation_dropout", "bias", bias, {x.columns()});
-  device.for_rows(x.rows(), x.columns(),
-                  detail::BiasActivationRow<A>{mask, keys.data, bias.data, x.data, y.data,
-                                               x.columns()});
+  device.for_rows(
+      x.rows(), x.columns(),
+      detail::BiasActivationRow<A>{mask, keys.data, bias.data, x.data, y.data, x.columns()});
 }
 
 //! The gradient of `bias_activation_dropout` with ReLU, from its *output*: where y > 0 the element
@@ -149,8 +149,8 @@ void relu_dropout_backward(D& device, const DropoutMask& mask, View<const float>
 //! **Errors.** ShapeError unless they fit.
 template <Activation A, class D>
 void activation_dropout_backward(D& device, const DropoutMask& mask, View<const RowKey> keys,
-                                 View<const float> x, View<const float> bias,
-                                 View<const float> dy, View<float> dx) {
+                                 View<const float> x, View<const float> bias, View<const float> dy,
+                                 View<float> dx) {
   detail::expect_shape("activation_dropout_backward", "keys", keys.shape, {x.rows()});
   detail::expect_shape_if_given("activation_dropout_backward", "bias", bias, {x.columns()});
   detail::expect_shape("activation_dropout_backward", "dy", dy.shape, x.shape);

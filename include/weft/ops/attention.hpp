@@ -23,7 +23,7 @@ void attention(D& device, const AttentionProblem<D>& problem, HeadRows<const flo
                HeadRows<const float> k, HeadRows<const float> v, HeadRows<float> out,
                float* log_sums) {
   problem.check("attention");
-  detail::attention_forward(device, problem, q, k, v, out, log_sums);
+  attention_forward(device, detail::AttentionForward<D>{problem, q, k, v, out, log_sums});
 }
 
 //! The gradients of `attention`; the probabilities are computed again from q, k and log_sums.
@@ -31,12 +31,12 @@ void attention(D& device, const AttentionProblem<D>& problem, HeadRows<const flo
 //! **Shapes.** As `attention`; dq, dk and dv are replaced, and must not be q, k and v.
 template <class D>
 void attention_backward(D& device, const AttentionProblem<D>& problem, HeadRows<const float> q,
-                        HeadRows<const float> k, HeadRows<const float> v,
-                        HeadRows<const float> out, const float* log_sums,
-                        HeadRows<const float> dout, HeadRows<float> dq, HeadRows<float> dk,
-                        HeadRows<float> dv) {
+                        HeadRows<const float> k, HeadRows<const float> v, HeadRows<const float> out,
+                        const float* log_sums, HeadRows<const float> dout, HeadRows<float> dq,
+                        HeadRows<float> dk, HeadRows<float> dv) {
   problem.check("attention_backward");
-  detail::attention_backward(device, problem, q, k, v, out, log_sums, dout, dq, dk, dv);
+  attention_backward(
+      device, detail::AttentionBackward<D>{problem, q, k, v, out, log_sums, dout, dq, dk, dv});
 }
 
 }  // namespace weft::ops

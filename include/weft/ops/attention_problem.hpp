@@ -37,4 +37,27 @@ struct AttentionProblem {
   }
 };
 
+namespace detail {
+
+//! The arguments of `attention`, by which a device's own kernel is found.
+template <class D>
+struct AttentionForward {
+  AttentionProblem<D> problem;
+  HeadRows<const float> q, k, v;
+  HeadRows<float> out;
+  float* log_sums;
+};
+
+//! Those of `attention_backward`.
+template <class D>
+struct AttentionBackward {
+  AttentionProblem<D> problem;
+  HeadRows<const float> q, k, v, out;
+  const float* log_sums;
+  HeadRows<const float> dout;
+  HeadRows<float> dq, dk, dv;
+};
+
+}  // namespace detail
+
 }  // namespace weft::ops

@@ -6,6 +6,7 @@
 //! one device, on many, and when every rank holds only a shard.
 #pragma once
 
+#include <weft/core/host_device.hpp>
 #include <weft/core/index.hpp>
 
 namespace weft::ops {
@@ -26,7 +27,7 @@ struct BlockRow {
   index_t n;
 
   template <class Lanes>
-  void operator()(Lanes lanes, index_t row) const {
+  WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t row) const {
     const index_t block = begin + row;
     const index_t first = block * block_size;
     f(lanes, first, n - first < block_size ? n - first : block_size, block);

@@ -3,6 +3,7 @@
 //! @file Sums over rows: the gradient of a bias, and of a gain.
 #pragma once
 
+#include <weft/core/host_device.hpp>
 #include <weft/core/index.hpp>
 #include <weft/device/cpu.hpp>
 #include <weft/ops/check.hpp>
@@ -35,6 +36,17 @@ void sum_columns(Cpu& device, index_t N, index_t C, float* sums, Write write, Te
   });
 }
 
+//! Row n as it is.
+struct RowTerm {
+  const float* x;
+  index_t C;
+
+  template <class Column>
+  WEFT_HOST_DEVICE auto operator()(index_t n, Column c) const {
+    return simd::load(x + n * C, c);
+  }
+};
+
 }  // namespace detail
 
 //! sums[c] = sum over n of x[n, c], or += .
@@ -44,10 +56,9 @@ void sum_columns(Cpu& device, index_t N, index_t C, float* sums, Write write, Te
 template <class D>
 void column_sums(D& device, View<const float> x, View<float> sums, Write write = Write::replace) {
   detail::expect_shape("column_sums", "sums", sums.shape, {x.columns()});
-  const index_t C = x.columns();
-  const float* rows = x.data;
-  detail::sum_columns(device, x.rows(), C, sums.data, write,
-                      [=](index_t n, auto c) { return simd::load(rows + n * C, c); });
+  // Found beside the term: sum_columns of any device stands in the same namespace.
+  sum_columns(device, x.rows(), x.columns(), sums.data, write,
+              detail::RowTerm{x.data, x.columns()});
 }
 
 }  // namespace weft::ops

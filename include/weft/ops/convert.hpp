@@ -17,8 +17,8 @@ struct ConvertBlock {
   To* y;
 
   template <class Lanes>
-  WEFT_HOST_DEVICE void operator()(Lanes, index_t first, index_t count, index_t) const {
-    for (index_t i = first; i < first + count; ++i) y[i] = static_cast<To>(x[i]);
+  WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t first, index_t count, index_t) const {
+    lanes.for_each_single(count, [&](index_t i) { y[first + i] = static_cast<To>(x[first + i]); });
   }
 };
 

@@ -38,6 +38,9 @@ struct CrossEntropyRow {
       }
       return;
     }
+    // Read before anything is written, and only then written: other lanes have other columns.
+    const float logit = bias == nullptr ? row[label] : row[label] + bias[label];
+    lanes.wait();
     if (bias != nullptr) {
       lanes.for_each(V, [&](auto c) {
         simd::store(row, c, simd::load(row, c) + simd::load(bias, c));
@@ -45,7 +48,7 @@ struct CrossEntropyRow {
     }
     const float count = static_cast<float>(V);
     const float largest = lanes.max(V, [&](auto c) { return simd::load(row, c); });
-    const float at_label = row[label] - largest;
+    const float at_label = logit - largest;
     const float mean =
         smoothing == 0.0f
             ? 0.0f
@@ -60,7 +63,7 @@ struct CrossEntropyRow {
     const float norm = 1.0f / sum;
     const float uniform = smoothing / count;
     lanes.for_each(V, [&](auto c) { simd::store(row, c, simd::load(row, c) * norm - uniform); });
-    row[label] -= 1.0f - smoothing;
+    lanes.at(label, [&] { row[label] -= 1.0f - smoothing; });
   }
 };
 

@@ -41,7 +41,7 @@ struct DropoutMask {
     scale = 65536.0f / static_cast<float>(65536 - threshold);
   }
 
-  [[nodiscard]] constexpr bool active() const { return threshold != 0; }
+  [[nodiscard]] WEFT_HOST_DEVICE constexpr bool active() const { return threshold != 0; }
 
   //! How many columns one group of Philox calls decides.
   static constexpr index_t group_columns = 128;
@@ -62,6 +62,35 @@ struct DropoutMask {
       for (; c + simd::width <= end; c += simd::width) f(simd::Full{c}, factor(words, slot++));
       if (c < end) f(simd::Tail{c, static_cast<int>(end - c)}, factor(words, slot));
     }
+  }
+
+  //! The same over the columns of one of many lanes of a GPU, which takes a quarter of each group:
+  //! one call decides all of its columns.
+  template <class Lanes, class F>
+  WEFT_HOST_DEVICE void for_each(Lanes lanes, RowKey row, index_t n, F f, index_t first = 0) const {
+    if (!active()) {
+      lanes.for_each(n, [&](index_t c) { f(c, 1.0f); });
+      return;
+    }
+    lanes.for_each_group(n, [&](index_t group) {
+      const auto words = lane_words(row, first + group, lanes.thread());
+      lanes.in_group(group, n, [&](int turn, index_t c) {
+        f(c, lane_factor(words, turn, lanes.thread()));
+      });
+    });
+  }
+
+  //! The words for the columns of `group` that a lane of a GPU's warp takes: first + lane % 32 + 32
+  //! `turn`, for turns 0 to 3.
+  WEFT_HOST_DEVICE PhiloxBlock lane_words(RowKey row, index_t group, int lane) const {
+    const auto counter = static_cast<std::uint32_t>(group / group_columns * 16 + lane % 16);
+    return philox({{counter, row.position, row.sequence, operation}}, key);
+  }
+
+  WEFT_HOST_DEVICE float lane_factor(const PhiloxBlock& words, int turn, int lane) const {
+    const std::uint32_t word = words[turn];
+    const std::uint32_t bits = lane % 32 < 16 ? word & 0xffffu : word >> 16;
+    return bits >= threshold ? scale : 0.0f;
   }
 
  private:

@@ -3,8 +3,6 @@
 //! @file Token embeddings with positions and dropout, forward and backward.
 #pragma once
 
-#include <cstring>
-
 #include <weft/core/error.hpp>
 #include <weft/core/host_device.hpp>
 #include <weft/core/simd.hpp>
@@ -71,45 +69,84 @@ void embedding(D& device, const DropoutMask& mask, const SequenceLayout<D>& layo
                                        positions.data, y.data, table.columns()});
 }
 
-//! dtable[ids[n]] += scale * dy[n], rows in ascending order; a row that no token names gets 0.
-//!
-//! **Shapes.** ids: (N). dy: (N, C), after dropout's backward. dtable: (V, C).
-//! **Errors.** ShapeError unless they fit. The ids are trusted as in `embedding`.
-inline void embedding_backward(Cpu& device, View<const token_t> ids, View<const float> dy,
-                               float scale, View<float> dtable, Write write) {
-  detail::expect_shape("embedding_backward", "dy", dy.shape, {ids.size(), dtable.columns()});
-  const index_t C = dtable.columns();
-  if (write == Write::replace) {
-    device.for_parts(dtable.size(), 65536, [&](index_t begin, index_t end) {
-      std::memset(dtable.data + begin, 0, static_cast<std::size_t>(end - begin) * sizeof(float));
-    });
-  }
+namespace detail {
+
+//! Row n of `x` is added, scaled, to row ids[n] of a table.
+struct RowAddition {
+  const token_t* ids;
+  index_t N;
+  const float* x;
+  float scale;
+  View<float> table;
+};
+
+//! table[ids[n]] += scale x[n], rows in ascending order.
+inline void add_rows(Cpu& device, const RowAddition& rows) {
+  const index_t C = rows.table.columns();
   // Each thread its own columns, so that two rows of one word never meet.
   device.for_parts((C + simd::width - 1) / simd::width, 1, [&](index_t begin, index_t end) {
     const index_t first = begin * simd::width;
     const index_t columns = (end * simd::width < C ? end * simd::width : C) - first;
-    for (index_t n = 0; n < ids.size(); ++n) {
-      float* out = dtable.data + static_cast<index_t>(ids.data[n]) * C + first;
-      const float* in = dy.data + n * C + first;
+    for (index_t n = 0; n < rows.N; ++n) {
+      float* out = rows.table.data + static_cast<index_t>(rows.ids[n]) * C + first;
+      const float* in = rows.x + n * C + first;
       CpuLanes{}.for_each(columns, [&](auto c) {
-        simd::store(out, c, simd::load(out, c) + simd::load(in, c) * scale);
+        simd::store(out, c, simd::load(out, c) + simd::load(in, c) * rows.scale);
       });
     }
   });
+}
+
+struct PositionRow {
+  const RowKey* keys;
+  token_t* positions;
+
+  template <class Lanes>
+  WEFT_HOST_DEVICE void operator()(Lanes, index_t n) const {
+    positions[n] = static_cast<token_t>(keys[n].position);
+  }
+};
+
+//! Writes 0 to every element.
+struct ClearRow {
+  float* x;
+  index_t C;
+
+  template <class Lanes>
+  WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
+    float* row = x + n * C;
+    lanes.for_each(C, [&](auto c) { simd::store(row, c, decltype(simd::load(row, c)){}); });
+  }
+};
+
+}  // namespace detail
+
+//! dtable[ids[n]] += scale * dy[n], rows in ascending order; a row that no token names gets 0.
+//!
+//! **Shapes.** ids: (N). dy: (N, C), after dropout's backward. dtable: (V, C).
+//! **Errors.** ShapeError unless they fit. The ids are trusted as in `embedding`.
+template <class D>
+void embedding_backward(D& device, View<const token_t> ids, View<const float> dy, float scale,
+                        View<float> dtable, Write write) {
+  detail::expect_shape("embedding_backward", "dy", dy.shape, {ids.size(), dtable.columns()});
+  if (write == Write::replace) {
+    device.for_rows(dtable.rows(), dtable.columns(),
+                    detail::ClearRow{dtable.data, dtable.columns()});
+  }
+  add_rows(device, detail::RowAddition{ids.data, ids.size(), dy.data, scale, dtable});
 }
 
 //! dpositions[position of row n] += dy[n]; a position that no row has gets 0.
 //!
 //! **Shapes.** dy: (N, C). dpositions: (T, C).
 //! **Errors.** ShapeError unless they fit, and if a sequence is longer than T.
-inline void position_backward(Cpu& device, const SequenceLayout<Cpu>& layout,
-                              View<const float> dy, View<float> dpositions, Write write) {
+template <class D>
+void position_backward(D& device, const SequenceLayout<D>& layout, View<const float> dy,
+                       View<float> dpositions, Write write) {
   detail::check_positions("position_backward", layout, dpositions.rows());
-  Tensor<token_t> positions(device, {layout.rows()});
-  for (index_t n = 0; n < layout.rows(); ++n) {
-    positions.data()[n] = static_cast<token_t>(layout.keys.data()[n].position);
-  }
-  embedding_backward(device, positions, dy, 1.0f, dpositions, write);
+  const Tensor<token_t, D> positions(device, {layout.rows()});
+  device.for_rows(layout.rows(), 1, detail::PositionRow{layout.keys.data(), positions.data()});
+  embedding_backward(device, View<const token_t>(positions), dy, 1.0f, dpositions, write);
 }
 
 }  // namespace weft::ops

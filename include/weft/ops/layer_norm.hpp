@@ -110,6 +110,20 @@ struct LayerNormBackwardRow {
   }
 };
 
+//! What row n adds to the gain's gradient.
+struct GainTerm {
+  const float* x;
+  const RowMoments* moments;
+  const float* dy;
+  index_t C;
+
+  template <class Column>
+  WEFT_HOST_DEVICE auto operator()(index_t n, Column c) const {
+    const auto [mean, rstd] = moments[n];
+    return simd::load(dy + n * C, c) * ((simd::load(x + n * C, c) - mean) * rstd);
+  }
+};
+
 inline void check_columns(const char* operation, const Shape& x) {
   if (x.columns() < 1) throw ShapeError(text(operation, ": x is ", x, ", needs a column"));
 }
@@ -132,14 +146,15 @@ void layer_norm(D& device, View<const float> x, View<const float> gain, View<con
   detail::expect_shape("layer_norm", "gain", gain.shape, {x.columns()});
   detail::expect_shape("layer_norm", "bias", bias.shape, {x.columns()});
   detail::expect_shape("layer_norm", "moments", moments.shape, {x.rows()});
-  device.for_rows(x.rows(), 4 * x.columns(),
-                  detail::LayerNormRow{gain.data, bias.data, x.data, y.data, moments.data,
-                                       x.columns()});
+  device.for_rows(
+      x.rows(), 4 * x.columns(),
+      detail::LayerNormRow{gain.data, bias.data, x.data, y.data, moments.data, x.columns()});
 }
 
 //! sum = x + dropout(branch + branch_bias): the residual connection around a branch.
 //!
-//! **Shapes.** x, branch, sum: (N, C); sum may be x or branch. branch_bias: (C), or empty. keys: (N).
+//! **Shapes.** x, branch, sum: (N, C); sum may be x or branch. branch_bias: (C), or empty. keys:
+//! (N).
 //! **Errors.** ShapeError unless they fit.
 template <class D>
 void residual(D& device, const DropoutMask& mask, View<const RowKey> keys, View<const float> x,
@@ -208,14 +223,8 @@ void layer_norm_gain_backward(D& device, View<const float> x, View<const RowMome
   detail::expect_shape("layer_norm_gain_backward", "moments", moments.shape, {x.rows()});
   detail::expect_shape("layer_norm_gain_backward", "dy", dy.shape, x.shape);
   detail::expect_shape("layer_norm_gain_backward", "dgain", dgain.shape, {x.columns()});
-  const index_t C = x.columns();
-  const float* in = x.data;
-  const float* gradient = dy.data;
-  const RowMoments* rows = moments.data;
-  detail::sum_columns(device, x.rows(), C, dgain.data, write, [=](index_t n, auto c) {
-    const auto [mean, rstd] = rows[n];
-    return simd::load(gradient + n * C, c) * ((simd::load(in + n * C, c) - mean) * rstd);
-  });
+  sum_columns(device, x.rows(), x.columns(), dgain.data, write,
+              detail::GainTerm{x.data, moments.data, dy.data, x.columns()});
 }
 
 }  // namespace weft::ops

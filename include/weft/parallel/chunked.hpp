@@ -22,10 +22,10 @@ namespace weft::parallel {
 //!
 //! Logits are the largest array of a translation model: 32 sentences of 256 tokens over 32,000
 //! words are 1 GB, and as much again for their gradient. Here one chunk of them exists at a time,
-//! and its gradient takes its place. The gradient of the output is ready when the forward pass
-//! ends.
+//! or two while training, and their gradient takes their place. The gradient of the output is ready
+//! when the forward pass ends.
 //!
-//! **Memory.** One chunk of logits, chunk * B * V, and one of gradients, instead of N * V of each.
+//! **Memory.** Two chunks of logits, 2 * chunk * B * V, instead of N * V and as many gradients.
 //! **Source.** MultiGPULossCompute of The Annotated Transformer (Rush 2018), where chunk = 5.
 template <class Generator, class Criterion>
 struct Chunked {
@@ -95,35 +95,29 @@ struct Chunked {
   }
 
  private:
-  //! How many chunks' gradients are kept, to be multiplied at once: that of the weights, (V, C), is
-  //! then read and written half as often. (For 160 rows a chunk and two threads, 13.3 ms a chunk
-  //! instead of 15.4.)
+  //! How many chunks training takes at once: the weights, (V, C), are read, and their gradient is
+  //! read and written, half as often. (For 160 rows a chunk and two threads, the products of the
+  //! backward pass take 13.3 ms a chunk instead of 15.4.)
   static constexpr index_t chunks_in_group = 2;
 
-  //! Appends the rows of some positions, sequence by sequence, and returns how many there are now.
+  //! The rows of some positions, sequence by sequence.
   template <class D>
-  static index_t append_rows(const SequenceLayout<D>& layout, Range positions,
-                             std::vector<index_t>& rows) {
+  static std::vector<index_t> rows_at(const SequenceLayout<D>& layout, Range positions) {
+    std::vector<index_t> rows;
     for (index_t b = 0; b < layout.sequences(); ++b) {
       const index_t last = std::min(positions.end, layout.length(b));
       for (index_t t = positions.begin; t < last; ++t) rows.push_back(layout.begin(b) + t);
     }
-    return static_cast<index_t>(rows.size());
+    return rows;
   }
 
-  //! The losses of some positions, chunk by chunk, and then the gradients of all of them.
+  //! The losses of some positions, and their gradients.
   template <class D>
   void forward_group(nn::Context<D>& ctx, const Rows<channels, D>& x,
                      const Tensor<token_t, D>& labels, Range positions,
                      const Tensor<float, D>& losses, const Tensor<float, D>& dx) const {
     auto& device = ctx.device();
-    std::vector<index_t> rows;
-    std::vector<Range> chunks;  // of rows
-    for (index_t first = positions.begin; first < positions.end; first += chunk) {
-      const auto begin = static_cast<index_t>(rows.size());
-      const index_t end = append_rows(*x.layout, {first, first + chunk}, rows);
-      if (begin < end) chunks.push_back({begin, end});
-    }
+    const auto rows = rows_at(*x.layout, positions);
     const auto count = static_cast<index_t>(rows.size());
     const auto index = to_device<index_t>(device, rows, {count});
 
@@ -133,10 +127,7 @@ struct Chunked {
     auto logits = ctx.empty({count, generator.vocabulary()});
     ops::gather_rows(device, x.values, index, x_group);
     ops::gather(device, labels, index, labels_group);
-    for (const auto [begin, end] : chunks) {
-      compute_losses(ctx, x_group.slice(begin, end), labels_group.slice(begin, end),
-                     losses_group.slice(begin, end), logits.slice(begin, end));
-    }
+    compute_losses(ctx, x_group, labels_group, losses_group, logits);
     ops::scatter_rows(device, losses_group, index, losses);
     if (!ctx.training()) return;
     ops::scatter_rows(device, generator.backward(ctx, x_group, logits), index, dx);

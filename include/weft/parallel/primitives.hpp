@@ -9,7 +9,6 @@
 //! lie in one tensor. These are the primitives of PyTorch's torch.nn.parallel.
 #pragma once
 
-#include <cstring>
 #include <vector>
 
 #include <weft/core/chunks.hpp>
@@ -21,11 +20,13 @@
 namespace weft::parallel {
 
 //! A copy of `tensor` on another device.
-template <class T>
-[[nodiscard]] Tensor<T> copy_to(Cpu& device, const Tensor<T>& tensor) {
-  Tensor<T> copy(device, tensor.shape());
+template <class T, class D>
+[[nodiscard]] Tensor<T, D> copy_to(D& device, const Tensor<T, D>& tensor) {
+  Tensor<T, D> copy(device, tensor.shape());
   if (tensor.size() > 0) {
-    std::memcpy(copy.data(), tensor.data(), static_cast<std::size_t>(tensor.size()) * sizeof(T));
+    device.wait_for(tensor.device());
+    device.copy(copy.data(), tensor.data(), tensor.size() * index_t{sizeof(T)});
+    tensor.device().wait_for(device);  // before it gives the memory to something else
   }
   return copy;
 }
@@ -65,8 +66,10 @@ template <class T, class D>
       throw ShapeError(text("gather: pieces of ", first, " and ", piece.shape()));
     }
     if (piece.size() > 0) {
-      std::memcpy(joined.slice(row, row + count).data(), piece.data(),
-                  static_cast<std::size_t>(piece.size()) * sizeof(T));
+      device.wait_for(piece.device());
+      device.copy(joined.slice(row, row + count).data(), piece.data(),
+                  piece.size() * index_t{sizeof(T)});
+      piece.device().wait_for(device);
     }
     row += count;
   }
@@ -80,6 +83,7 @@ template <class T, class D>
   std::vector<Tensor<T, D>> copies;
   for (int index = 0; index < devices.size(); ++index) {
     const bool readable = D::shares_memory(devices[index], tensor.device());
+    if (readable) devices[index].wait_for(tensor.device());
     copies.push_back(readable ? tensor : copy_to(devices[index], tensor));
   }
   return copies;

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -51,9 +50,9 @@ class TrainingState {
     for (const Range piece : owned_) count += piece.size();
     for (auto& buffer : state_) {
       buffer = Tensor<float, D>(device, {count});
-      const std::size_t bytes = static_cast<std::size_t>(count) * sizeof(float);
-      if (bytes > 0) std::memset(buffer.data(), 0, bytes);
+      device.clear(buffer.data(), count * index_t{sizeof(float)});
     }
+    device.synchronize();  // the other devices of a group read it too
   }
 
   [[nodiscard]] const Optimizer& optimizer() const { return optimizer_; }
@@ -72,7 +71,8 @@ class TrainingState {
   }
   //! Takes a buffer's elements, of the owned parameters.
   void set_buffer(std::size_t i, std::span<const float> elements) {
-    std::ranges::copy(elements, state_[i].data());
+    state_[i].device().upload(state_[i].data(), elements.data(),
+                              static_cast<index_t>(elements.size_bytes()));
   }
   [[nodiscard]] static std::string_view buffer_name(std::size_t i) {
     return Optimizer::state_names[i];
@@ -131,7 +131,7 @@ class TrainingState {
     index_t place = 0;
     for (const Range piece : owned_) {
       optim::StatePointers<Optimizer> state{};
-      for (std::size_t i = 0; i < buffers; ++i) state[i] = state_[i].data() + place;
+      for (std::size_t i = 0; i != buffers; ++i) state[i] = state_[i].data() + place;
       on_all([&](D& device, index_t part, index_t parts) {
         const Range blocks = share(ops::block_count(piece.size()), parts, part);
         Optimizer::update(device, step, {piece.size(), blocks.begin, blocks.end},

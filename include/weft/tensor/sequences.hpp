@@ -31,6 +31,7 @@ struct RowKey {
 template <class D = Cpu>
 struct SequenceLayout {
   std::vector<index_t> offsets;  //!< (B + 1), on the host
+  Tensor<index_t, D> starts;     //!< the same, on the device
   Tensor<RowKey, D> keys;        //!< (N)
   index_t longest = 0;
 
@@ -68,6 +69,7 @@ template <class D>
       keys.push_back({ids[b], static_cast<std::uint32_t>(t)});
     }
   }
+  layout->starts = to_device<index_t>(device, layout->offsets, {layout->sequences() + 1});
   layout->keys = to_device<RowKey>(device, keys, {layout->rows()});
   return layout;
 }

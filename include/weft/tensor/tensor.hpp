@@ -3,7 +3,6 @@
 //! @file Arrays in a device's memory, held by reference counts.
 #pragma once
 
-#include <cstring>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -77,21 +76,21 @@ class Tensor {
 //! Copies elements from the host to a new tensor. Synchronous.
 //!
 //! **Errors.** ShapeError unless there are `shape.size()` values.
-template <class T>
-[[nodiscard]] Tensor<T> to_device(Cpu& device, std::span<const T> values, Shape shape) {
+template <class T, class D>
+[[nodiscard]] Tensor<T, D> to_device(D& device, std::span<const T> values, Shape shape) {
   if (static_cast<index_t>(values.size()) != shape.size()) {
     throw ShapeError(text("to_device: ", values.size(), " values for the shape ", shape));
   }
-  Tensor<T> tensor(device, shape);
-  if (!values.empty()) std::memcpy(tensor.data(), values.data(), values.size_bytes());
+  Tensor<T, D> tensor(device, shape);
+  device.upload(tensor.data(), values.data(), static_cast<index_t>(values.size_bytes()));
   return tensor;
 }
 
 //! Copies a tensor's elements to the host. Synchronous.
-template <class T>
-[[nodiscard]] std::vector<std::remove_const_t<T>> to_host(Cpu&, View<T> view) {
+template <class T, class D>
+[[nodiscard]] std::vector<std::remove_const_t<T>> to_host(D& device, View<T> view) {
   std::vector<std::remove_const_t<T>> values(static_cast<std::size_t>(view.size()));
-  if (!values.empty()) std::memcpy(values.data(), view.data, values.size() * sizeof(T));
+  device.download(values.data(), view.data, view.size() * static_cast<index_t>(sizeof(T)));
   return values;
 }
 

@@ -105,8 +105,8 @@ void for_query_tiles(const AttentionTask& task, index_t key, F f) {
   }
 }
 
-//! Rows (count, size) as columns (size, width), zeros past the end: a row of scores is then a sum of
-//! rows.
+//! Rows (count, size) as columns (size, width), zeros past the end: a row of scores is then a sum
+//! of rows.
 inline void transpose(HeadView<const float> rows, index_t count, index_t size, float* out) {
   const index_t width = round_up_to_width(count);
   for (index_t n = 0; n < count; ++n) {
@@ -208,10 +208,9 @@ class Scratch {
 
 //! From scores and gradients of dropped-out probabilities: `scores` becomes the dropped-out
 //! probabilities, `gradients` the gradients of the scores.
-[[gnu::flatten]] inline void softmax_backward_tile(const AttentionTask& task,
-                                                   const ScoreTile& tile, float* scores,
-                                                   float* gradients, const float* log_sums,
-                                                   const float* deltas) {
+[[gnu::flatten]] inline void softmax_backward_tile(const AttentionTask& task, const ScoreTile& tile,
+                                                   float* scores, float* gradients,
+                                                   const float* log_sums, const float* deltas) {
   constexpr CpuLanes lanes;
   for (index_t i = 0; i < tile.queries; ++i) {
     const index_t query = tile.query + i;
@@ -224,8 +223,7 @@ class Scratch {
         lanes, task.key_of(query), visible,
         [&](auto c, auto factor) {
           const auto p = simd::exp(simd::load(row, c) * task.scale - log_sum);
-          simd::store(gradient, c,
-                      p * (simd::load(gradient, c) * factor - delta) * task.scale);
+          simd::store(gradient, c, p * (simd::load(gradient, c) * factor - delta) * task.scale);
           simd::store(row, c, p * factor);
         },
         tile.key);
@@ -234,8 +232,8 @@ class Scratch {
 }
 
 inline void attention_forward(Cpu& device, const AttentionTask& task, HeadRows<const float> q,
-                              HeadRows<const float> k, HeadRows<const float> v,
-                              HeadRows<float> out, float* log_sums) {
+                              HeadRows<const float> k, HeadRows<const float> v, HeadRows<float> out,
+                              float* log_sums) {
   constexpr CpuLanes lanes;
   const index_t wide = task.size == task.width ? 0 : task.width;
   Scratch scratch(device, task.size * key_tile + query_tile * key_tile + 2 * task.queries +
@@ -318,12 +316,11 @@ inline void attention_backward(Cpu& device, const AttentionTask& task, HeadRows<
     const WideSums dk_sums({task.keys_of(dk).row(key), dk.stride}, count, task, wide_dk);
     const WideSums dv_sums({task.keys_of(dv).row(key), dv.stride}, count, task, wide_dv);
     for_query_tiles(task, key, [&](const ScoreTile& tile) {
+      multiply_tile(tile.queries, tile.width, task.size, {q_rows.row(tile.query), q_rows.stride, 1},
+                    keys, tile.width, scores, tile.width, false);
       multiply_tile(tile.queries, tile.width, task.size,
-                    {q_rows.row(tile.query), q_rows.stride, 1}, keys, tile.width, scores,
+                    {dout_rows.row(tile.query), dout_rows.stride, 1}, values, tile.width, gradients,
                     tile.width, false);
-      multiply_tile(tile.queries, tile.width, task.size,
-                    {dout_rows.row(tile.query), dout_rows.stride, 1}, values, tile.width,
-                    gradients, tile.width, false);
       softmax_backward_tile(task, tile, scores, gradients,
                             log_sums + task.first_query * task.heads + task.head, deltas);
       multiply_tile(tile.keys, task.width, tile.queries, {scores, 1, tile.width},
@@ -340,18 +337,16 @@ inline void attention_backward(Cpu& device, const AttentionTask& task, HeadRows<
   dq_sums.finish();
 }
 
-template <class... Arguments>
-void attention_forward(Cpu& device, const AttentionProblem<Cpu>& problem, Arguments... arguments) {
-  device.for_tasks(problem.query_layout->sequences() * problem.heads, [&](index_t task) {
-    attention_forward(device, AttentionTask(problem, task), arguments...);
+inline void attention_forward(Cpu& device, const AttentionForward<Cpu>& a) {
+  device.for_tasks(a.problem.query_layout->sequences() * a.problem.heads, [&](index_t task) {
+    attention_forward(device, AttentionTask(a.problem, task), a.q, a.k, a.v, a.out, a.log_sums);
   });
 }
 
-template <class... Arguments>
-void attention_backward(Cpu& device, const AttentionProblem<Cpu>& problem,
-                        Arguments... arguments) {
-  device.for_tasks(problem.query_layout->sequences() * problem.heads, [&](index_t task) {
-    attention_backward(device, AttentionTask(problem, task), arguments...);
+inline void attention_backward(Cpu& device, const AttentionBackward<Cpu>& a) {
+  device.for_tasks(a.problem.query_layout->sequences() * a.problem.heads, [&](index_t task) {
+    attention_backward(device, AttentionTask(a.problem, task), a.q, a.k, a.v, a.out, a.log_sums,
+                       a.dout, a.dq, a.dk, a.dv);
   });
 }
 

@@ -1,0 +1,124 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file The cuBLASLt of one device: its handle, its workspace, and the algorithms that it chose.
+#pragma once
+
+#include <cublasLt.h>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <type_traits>
+
+#include <weft/core/index.hpp>
+#include <weft/device/arena.hpp>
+#include <weft/device/cuda_error.cuh>
+
+namespace weft::detail {
+
+inline void expect_success(cublasStatus_t status, const char* attempted,
+                           Place where = Place::here()) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  throw CudaError(text(attempted, ": cuBLASLt says ", cublasLtGetStatusString(status)), where);
+}
+
+//! A product of column-major matrices, as cuBLASLt sees it: D = op(A) op(B) + beta D.
+struct CublasProduct {
+  bool transpose_a, transpose_b;
+  index_t rows, columns, inner;  // of D, and what is summed over
+  index_t lda, ldb, ldd;
+
+  friend auto operator<=>(const CublasProduct&, const CublasProduct&) = default;
+};
+
+template <class Handle, auto Destroy>
+struct CublasDestroy {
+  void operator()(Handle handle) const { Destroy(handle); }
+};
+template <class Handle, auto Destroy>
+using CublasOwned = std::unique_ptr<std::remove_pointer_t<Handle>, CublasDestroy<Handle, Destroy>>;
+
+//! Multiplies on one stream. An algorithm is asked for once for each kind of product.
+class Cublas {
+ public:
+  static constexpr index_t workspace_bytes = index_t{32} << 20;  // NVIDIA's advice for Hopper
+
+  //! `allocate(bytes)` gives memory of the device.
+  template <class Allocate>
+  void multiply(const CublasProduct& product, const float* a, const float* b, float* d,
+                bool accumulate, cudaStream_t stream, const Allocate& allocate) {
+    if (handle_ == nullptr) {
+      cublasLtHandle_t handle = nullptr;
+      expect_success(cublasLtCreate(&handle), "starting cuBLASLt");
+      handle_.reset(handle);
+      workspace_ = allocate(workspace_bytes);
+    }
+    auto& plan = plans_[product];
+    if (plan == nullptr) plan = std::make_unique<Plan>(handle_.get(), product);
+    const float one = 1.0f, beta = accumulate ? 1.0f : 0.0f;
+    expect_success(
+        cublasLtMatmul(handle_.get(), plan->operation.get(), &one, a, plan->a.get(), b,
+                       plan->b.get(), &beta, d, plan->d.get(), d, plan->d.get(), &plan->algorithm,
+                       workspace_.data(), static_cast<std::size_t>(workspace_bytes), stream),
+        "multiplying");
+  }
+
+ private:
+  using Layout = CublasOwned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
+
+  struct Plan {
+    CublasOwned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy> operation;
+    Layout a, b, d;
+    cublasLtMatmulAlgo_t algorithm;
+
+    Plan(cublasLtHandle_t handle, const CublasProduct& p)
+        : a(layout(p.transpose_a ? p.inner : p.rows, p.transpose_a ? p.rows : p.inner, p.lda)),
+          b(layout(p.transpose_b ? p.columns : p.inner, p.transpose_b ? p.inner : p.columns,
+                   p.ldb)),
+          d(layout(p.rows, p.columns, p.ldd)) {
+      cublasLtMatmulDesc_t made = nullptr;
+      expect_success(cublasLtMatmulDescCreate(&made, CUBLAS_COMPUTE_32F, CUDA_R_32F),
+                     "describing a product");
+      operation.reset(made);
+      set_transposed(CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_a);
+      set_transposed(CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_b);
+
+      cublasLtMatmulPreference_t wishes = nullptr;
+      expect_success(cublasLtMatmulPreferenceCreate(&wishes), "choosing an algorithm");
+      const CublasOwned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy> owned(wishes);
+      const auto most = static_cast<std::size_t>(workspace_bytes);
+      expect_success(cublasLtMatmulPreferenceSetAttribute(
+                         wishes, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &most, sizeof most),
+                     "choosing an algorithm");
+      cublasLtMatmulHeuristicResult_t best{};
+      int found = 0;
+      expect_success(cublasLtMatmulAlgoGetHeuristic(handle, operation.get(), a.get(), b.get(),
+                                                    d.get(), d.get(), wishes, 1, &best, &found),
+                     "choosing an algorithm");
+      if (found == 0) {
+        throw CudaError(text("cuBLASLt has no algorithm for a product of ", p.rows, " x ", p.inner,
+                             " and ", p.inner, " x ", p.columns));
+      }
+      algorithm = best.algo;
+    }
+
+    static Layout layout(index_t rows, index_t columns, index_t leading) {
+      cublasLtMatrixLayout_t made = nullptr;
+      expect_success(cublasLtMatrixLayoutCreate(&made, CUDA_R_32F, static_cast<std::uint64_t>(rows),
+                                                static_cast<std::uint64_t>(columns), leading),
+                     "describing a matrix");
+      return Layout(made);
+    }
+
+    void set_transposed(cublasLtMatmulDescAttributes_t which, bool transposed) {
+      const cublasOperation_t value = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+      expect_success(cublasLtMatmulDescSetAttribute(operation.get(), which, &value, sizeof value),
+                     "describing a product");
+    }
+  };
+
+  CublasOwned<cublasLtHandle_t, cublasLtDestroy> handle_;
+  Memory workspace_;
+  std::map<CublasProduct, std::unique_ptr<Plan>> plans_;
+};
+
+}  // namespace weft::detail

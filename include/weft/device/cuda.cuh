@@ -1,0 +1,255 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Logical devices on NVIDIA GPUs.
+#pragma once
+
+#include <atomic>
+#include <string>
+
+#include <cuda_runtime_api.h>
+
+#include <weft/core/error.hpp>
+#include <weft/core/index.hpp>
+#include <weft/device/arena.hpp>
+#include <weft/device/cublas.cuh>
+#include <weft/device/cuda_error.cuh>
+#include <weft/device/cuda_lanes.cuh>
+#include <weft/device/cuda_staging.cuh>
+#include <weft/device/device.hpp>
+#include <weft/device/worker.hpp>
+
+namespace weft {
+
+namespace detail {
+
+inline constexpr int block_threads = 256;
+
+//! Calls `f(lanes, row)` with a warp for each of n rows.
+template <class F>
+__global__ void __launch_bounds__(block_threads) warp_a_row(F f, index_t n) {
+  const index_t row = (static_cast<index_t>(blockIdx.x) * block_threads + threadIdx.x) / 32;
+  if (row < n) f(CudaLanes<32>{}, row);
+}
+
+//! Calls `f(lanes, row)` with a block for each row.
+template <class F>
+__global__ void __launch_bounds__(block_threads) block_a_row(F f) {
+  f(CudaLanes<block_threads>{}, static_cast<index_t>(blockIdx.x));
+}
+
+//! What a kernel is called in messages: the type of what it runs.
+template <class F>
+constexpr const char* name_of_kernel() {
+  return __PRETTY_FUNCTION__;
+}
+
+}  // namespace detail
+
+//! A stream of a GPU with memory of its own. Several may share one GPU: device `index` is on GPU
+//! `index` modulo the number of GPUs.
+//!
+//! Operations are queued: they return before their result is there, and `download` or `synchronize`
+//! waits for it. Memory is given out again in the order of the stream, without waiting.
+class Cuda {
+ public:
+  //! `threads` is how many a Cpu would have, and means nothing here.
+  //!
+  //! **Errors.** CudaError if there is no GPU, its driver is too old, or the program holds no code
+  //! for it.
+  explicit Cuda(int threads = 1, int index = 0) : index_(index), arena_(gpu_memory) {
+    static_cast<void>(threads);
+    int gpus = 0;
+    detail::expect_success(cudaGetDeviceCount(&gpus), "looking for GPUs");
+    if (gpus == 0) throw CudaError("looking for GPUs: there is none");
+    gpu_ = index % gpus;
+    activate();
+    expect_code();
+    detail::expect_success(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking),
+                           "creating a stream");
+    detail::expect_success(cudaEventCreateWithFlags(&reached_, cudaEventDisableTiming),
+                           "creating an event");
+  }
+
+  Cuda(const Cuda&) = delete;
+  Cuda& operator=(const Cuda&) = delete;
+
+  ~Cuda() {
+    cudaSetDevice(gpu_);
+    cudaStreamSynchronize(stream_);
+    cudaEventDestroy(reached_);
+    cudaStreamDestroy(stream_);
+  }
+
+  [[nodiscard]] int index() const { return index_; }
+  //! Which GPU it is on, and the stream of its operations.
+  [[nodiscard]] int gpu() const { return gpu_; }
+  [[nodiscard]] cudaStream_t stream() const { return stream_; }
+
+  [[nodiscard]] Memory allocate(index_t bytes) {
+    activate();
+    return arena_.allocate(bytes);
+  }
+  //! Does nothing: a GPU's memory has no pages to give back.
+  static void discard(void*, index_t) {}
+
+  [[nodiscard]] const Arena& memory() const { return arena_; }
+  [[nodiscard]] Arena& memory() { return arena_; }
+
+  void upload(void* to, const void* from, index_t bytes) {
+    if (bytes == 0) return;
+    activate();
+    staging_.upload(to, from, bytes, stream_);
+  }
+
+  void download(void* to, const void* from, index_t bytes) {
+    if (bytes > 0) {
+      activate();
+      detail::expect_success(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes),
+                                             cudaMemcpyDeviceToHost, stream_),
+                             "downloading");
+    }
+    synchronize();
+  }
+
+  void copy(void* to, const void* from, index_t bytes) {
+    if (bytes == 0) return;
+    activate();
+    detail::expect_success(
+        cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream_),
+        "copying");
+  }
+
+  void clear(void* to, index_t bytes) {
+    if (bytes == 0) return;
+    activate();
+    detail::expect_success(cudaMemsetAsync(to, 0, static_cast<std::size_t>(bytes), stream_),
+                           "writing zeros");
+  }
+
+  void submit(Worker::Task task) { worker_.submit(task); }
+
+  //! **Errors.** CudaError for what failed since the last call, with the operation that was queued
+  //! last. A kernel that faulted makes every later call fail.
+  void synchronize() {
+    activate();
+    ++waits_;
+    const cudaError_t status = cudaStreamSynchronize(stream_);
+    if (status != cudaSuccess) {
+      detail::expect_success(
+          status, text("waiting for GPU ", gpu_, ", on which was queued last ", last_).c_str());
+    }
+  }
+
+  //! Without making the host wait.
+  void wait_for(Cuda& other) {
+    if (&other == this) return;
+    other.activate();
+    detail::expect_success(cudaEventRecord(other.reached_, other.stream_), "recording an event");
+    activate();
+    detail::expect_success(cudaStreamWaitEvent(stream_, other.reached_), "waiting for an event");
+  }
+
+  //! How often the host has waited for the device: not at all inside a step.
+  [[nodiscard]] index_t waits() const { return waits_; }
+
+  static bool shares_memory(const Cuda& a, const Cuda& b) { return a.gpu_ == b.gpu_; }
+
+  //! Calls `f(lanes, row)` for each of n rows whose work is about `cost` elements: a warp for a
+  //! short row, a block for a long one.
+  template <class F>
+  void for_rows(index_t n, index_t cost, const F& f) {
+    if (n < 1) return;
+    constexpr index_t most_for_a_warp = 4096;
+    if (cost <= most_for_a_warp) {
+      constexpr index_t rows = detail::block_threads / 32;
+      launch(detail::name_of_kernel<F>(), (n + rows - 1) / rows, [&](unsigned blocks) {
+        detail::warp_a_row<<<blocks, detail::block_threads, 0, stream_>>>(f, n);
+      });
+    } else {
+      launch(detail::name_of_kernel<F>(), n, [&](unsigned blocks) {
+        detail::block_a_row<<<blocks, detail::block_threads, 0, stream_>>>(f);
+      });
+    }
+  }
+
+  //! Calls `start(blocks)`, which launches a kernel on the device's stream. `name`, which must
+  //! stay, is what errors call it.
+  //!
+  //! **Errors.** CudaError if it cannot be launched.
+  template <class Start>
+  void launch(const char* name, index_t blocks, const Start& start) {
+    constexpr index_t most = 2147483647;
+    if (blocks > most) throw CudaError(text(name, ": ", blocks, " blocks, a GPU takes ", most));
+    activate();
+    last_ = name;
+    start(static_cast<unsigned>(blocks));
+    detail::expect_success(cudaGetLastError(), name);
+  }
+
+  //! Products of matrices on this device.
+  void multiply(const detail::CublasProduct& product, const float* a, const float* b, float* d,
+                bool accumulate) {
+    activate();
+    last_ = "a product by cuBLASLt";
+    cublas_.multiply(product, a, b, d, accumulate, stream_,
+                     [this](index_t bytes) { return arena_.allocate(bytes); });
+  }
+
+  friend std::string to_text(const Cuda& device) {
+    return text("cuda:", device.index(), " (GPU ", device.gpu(), ")");
+  }
+
+ private:
+  static constexpr MemorySource gpu_memory{
+      [](index_t bytes) -> void* {
+        void* memory = nullptr;
+        if (cudaMalloc(&memory, static_cast<std::size_t>(bytes)) == cudaSuccess) return memory;
+        cudaGetLastError();  // an error that is told is over
+        return nullptr;
+      },
+      [](void* segment) { cudaFree(segment); }};
+
+  //! Makes the GPU that of the calling thread.
+  void activate() const { detail::expect_success(cudaSetDevice(gpu_), "choosing a GPU"); }
+
+  //! **Errors.** CudaError unless the program holds code for the GPU.
+  void expect_code() const;
+
+  int index_;
+  int gpu_ = 0;
+  cudaStream_t stream_ = nullptr;
+  cudaEvent_t reached_ = nullptr;  // where the stream was when another was told to wait for it
+  const char* last_ = "nothing";
+  std::atomic<index_t> waits_{0};
+  Arena arena_;
+  detail::CudaStaging staging_;
+  detail::Cublas cublas_;
+  Worker worker_;
+};
+
+namespace detail {
+
+struct NothingRow {
+  template <class Lanes>
+  __device__ void operator()(Lanes, index_t) const {}
+};
+
+}  // namespace detail
+
+inline void Cuda::expect_code() const {
+  cudaFuncAttributes attributes{};
+  const cudaError_t status =
+      cudaFuncGetAttributes(&attributes, detail::block_a_row<detail::NothingRow>);
+  if (status == cudaSuccess) return;
+  cudaDeviceProp gpu{};
+  cudaGetDeviceProperties(&gpu, gpu_);
+  cudaGetLastError();
+  throw CudaError(text("GPU ", gpu_, " (", gpu.name, "): ", cudaGetErrorString(status),
+                       ". Compile for it: nvcc -gencode arch=compute_", gpu.major, gpu.minor,
+                       ",code=sm_", gpu.major, gpu.minor,
+                       ", with Meson -Dgpu_architectures=", gpu.major, gpu.minor));
+}
+
+static_assert(Device<Cuda>);
+
+}  // namespace weft

@@ -1,0 +1,119 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file The lanes of a warp or a block that share a row.
+#pragma once
+
+#include <cub/block/block_reduce.cuh>
+#include <cub/warp/warp_reduce.cuh>
+#include <limits>
+
+#include <weft/core/index.hpp>
+#include <weft/core/philox.hpp>
+
+namespace weft {
+
+namespace detail {
+
+//! Code for a GPU may not call std::numeric_limits.
+inline constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
+
+}  // namespace detail
+
+//! What CpuLanes is for a thread, for 32 threads of a warp or the 256 of a block.
+//!
+//! A warp takes 128 columns at a time and a thread four of them, 32 apart: neighbours read
+//! neighbouring words, and one call of Philox decides all four. A column belongs to the same thread
+//! in every walk over a row. Every sum has a fixed order: that of a thread's columns, then CUB's.
+template <int Threads>
+struct CudaLanes {
+  static_assert(Threads == 32 || Threads == 256);
+
+  static constexpr int warp = 32;
+  static constexpr index_t group = 128;  // columns of a warp's turn
+
+  [[nodiscard]] __device__ static int thread() { return static_cast<int>(threadIdx.x) % Threads; }
+
+  //! Calls `f(first)` for the groups of columns that are this warp's.
+  template <class F>
+  __device__ void for_each_group(index_t n, F f) const {
+    for (index_t first = thread() / warp * group; first < n; first += Threads / warp * group) {
+      f(first);
+    }
+  }
+
+  //! Calls `f(turn, column)` for this thread's columns of a group, of those below n.
+  template <class F>
+  __device__ void in_group(index_t first, index_t n, F f) const {
+#pragma unroll
+    for (int turn = 0; turn < 4; ++turn) {
+      const index_t column = first + turn * warp + thread() % warp;
+      if (column < n) f(turn, column);
+    }
+  }
+
+  template <class F>
+  __device__ void for_each(index_t n, F f) const {
+    for_each_group(
+        n, [&](index_t first) { in_group(first, n, [&](int, index_t column) { f(column); }); });
+  }
+
+  template <class F>
+  __device__ void for_each_single(index_t n, F f) const {
+    for_each(n, f);
+  }
+
+  __device__ void wait() const {
+    if constexpr (Threads == warp) {
+      __syncwarp();
+    } else {
+      __syncthreads();
+    }
+  }
+
+  template <class F>
+  __device__ void at(index_t column, F f) const {
+    const index_t owner = column / group % (Threads / warp) * warp + column % warp;
+    if (owner == thread()) f();
+  }
+
+  template <class F>
+  __device__ float sum(index_t n, F f) const {
+    float total = 0.0f;
+    for_each(n, [&](index_t c) { total += f(c); });
+    return reduce(total, [](float a, float b) { return a + b; });
+  }
+
+  template <class F>
+  __device__ float max(index_t n, F f) const {
+    float largest = detail::minus_infinity;
+    // As on the CPU: the new value if either is NaN.
+    for_each(n, [&](index_t c) {
+      const float value = f(c);
+      largest = largest > value ? largest : value;
+    });
+    return reduce(largest, [](float a, float b) { return a > b ? a : b; });
+  }
+
+ private:
+  //! The same value on every lane.
+  template <class Operation>
+  __device__ static float reduce(float value, Operation operation) {
+    if constexpr (Threads == warp) {
+      using Reduce = cub::WarpReduce<float>;
+      typename Reduce::TempStorage storage;
+      return __shfl_sync(~0u, Reduce(storage).Reduce(value, operation), 0);
+    } else {
+      using Reduce = cub::BlockReduce<float, Threads>;
+      __shared__ typename Reduce::TempStorage storage;
+      __shared__ float result;
+      const float reduced = Reduce(storage).Reduce(value, operation);
+      if (threadIdx.x == 0) result = reduced;
+      __syncthreads();
+      const float everyones = result;
+      __syncthreads();  // the next reduction may write
+      return everyones;
+    }
+  }
+};
+
+}  // namespace weft

@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Pinned memory through which the host's bytes go to a GPU.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstring>
+
+#include <cuda_runtime_api.h>
+
+#include <weft/core/index.hpp>
+#include <weft/device/cuda_error.cuh>
+
+namespace weft::detail {
+
+//! A ring of pinned buffers. A GPU copies from one while the host fills the next, so that an upload
+//! waits for the stream only when the ring is full; from pageable memory each would.
+class CudaStaging {
+ public:
+  CudaStaging() = default;
+  CudaStaging(const CudaStaging&) = delete;
+  CudaStaging& operator=(const CudaStaging&) = delete;
+
+  ~CudaStaging() {
+    for (Buffer& buffer : buffers_) {
+      if (buffer.copied != nullptr) cudaEventDestroy(buffer.copied);
+      if (buffer.memory != nullptr) cudaFreeHost(buffer.memory);
+    }
+  }
+
+  //! Copies to the device in the stream's order. The host's bytes may change when it returns.
+  void upload(void* to, const void* from, index_t bytes, cudaStream_t stream) {
+    Buffer& buffer = buffers_[next_++ % buffers_.size()];
+    if (buffer.copied == nullptr) {
+      expect_success(cudaEventCreateWithFlags(&buffer.copied, cudaEventDisableTiming),
+                     "creating an event");
+    }
+    expect_success(cudaEventSynchronize(buffer.copied), "waiting for an upload");
+    if (buffer.bytes < bytes) grow(buffer, bytes);
+    std::memcpy(buffer.memory, from, static_cast<std::size_t>(bytes));
+    expect_success(cudaMemcpyAsync(to, buffer.memory, static_cast<std::size_t>(bytes),
+                                   cudaMemcpyHostToDevice, stream),
+                   "uploading");
+    expect_success(cudaEventRecord(buffer.copied, stream), "recording an event");
+  }
+
+ private:
+  struct Buffer {
+    void* memory = nullptr;
+    index_t bytes = 0;
+    cudaEvent_t copied = nullptr;
+  };
+
+  static void grow(Buffer& buffer, index_t bytes) {
+    constexpr index_t least = 65536;
+    index_t size = buffer.bytes < least ? least : buffer.bytes;
+    while (size < bytes) size *= 2;
+    if (buffer.memory != nullptr) cudaFreeHost(buffer.memory);
+    buffer = {nullptr, 0, buffer.copied};
+    expect_success(cudaMallocHost(&buffer.memory, static_cast<std::size_t>(size)),
+                   "allocating pinned memory");
+    buffer.bytes = size;
+  }
+
+  std::array<Buffer, 8> buffers_;
+  std::size_t next_ = 0;
+};
+
+}  // namespace weft::detail

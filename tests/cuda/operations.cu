@@ -1,0 +1,271 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/cuda.cuh>
+
+#include <catch2/catch.hpp>
+#include <string>
+#include <vector>
+
+#include <weft/ops/activation.hpp>
+#include <weft/ops/append.hpp>
+#include <weft/ops/convert.hpp>
+#include <weft/ops/cross_entropy.hpp>
+#include <weft/ops/softmax.hpp>
+#include <weft/ops/updates.hpp>
+#include <weft/testing/difference.hpp>
+#include <weft/testing/random.hpp>
+
+using namespace weft;
+using namespace weft::testing;
+
+// Every operation is run on a Cpu and on a GPU with the same inputs. The two add in another order,
+// so results agree to some roundings of the largest element and not to the bit.
+
+namespace {
+
+constexpr double close = 2e-5;
+
+template <class D>
+using Results = std::vector<Tensor<float, D>>;
+
+//! Empty if `compute(device)` gives the same tensors on both devices, else how they differ.
+template <class Compute>
+std::string device_difference(const Compute& compute, double bound = close) {
+  Cpu cpu;
+  Cuda gpu;
+  const Results<Cpu> expected = compute(cpu);
+  const Results<Cuda> found = compute(gpu);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const Matrix should = matrix(expected[i]);
+    double largest = 1.0;
+    for (const double element : should.elements) largest = std::max(largest, std::abs(element));
+    const std::string difference = testing::difference(found[i], should, bound * largest);
+    if (!difference.empty()) return text("result ", i, ": ", difference);
+  }
+  return {};
+}
+
+template <class D>
+LayoutPointer<D> layout_of(D& device, const std::vector<index_t>& lengths) {
+  return make_layout(device, lengths, /*first_id=*/40u);
+}
+
+template <class D>
+Tensor<token_t, D> words(D& device, index_t N, token_t below) {
+  std::vector<token_t> ids(static_cast<std::size_t>(N));
+  for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<token_t>(i * 7 % 5) % below;
+  return to_device<token_t>(device, ids, {N});
+}
+
+const ops::DropoutMask nothing_dropped;
+const ops::DropoutMask some_dropped(0.25f, RandomKey(7, 8), 30);
+
+}  // namespace
+
+TEST_CASE("elements that a GPU drops are those that a processor drops") {
+  for (const index_t C : {1, 31, 128, 300, 5000}) {  // a warp a row, and a block
+    CAPTURE(C);
+    CHECK(device_difference(
+              [&](auto& device) {
+                const auto layout = layout_of(device, {3, 9});
+                const auto x = random_tensor(device, {12, C}, 1), y = nan_tensor(device, {12, C});
+                ops::dropout(device, some_dropped, layout->keys, x, y);
+                return std::vector{y};
+              },
+              0.0) == "");
+  }
+}
+
+TEST_CASE("rows are normalised, and their gradients are those of a processor") {
+  for (const index_t C : {1, 16, 100, 1024, 3000}) {
+    CAPTURE(C);
+    CHECK(device_difference([&](auto& device) {
+            const auto x = random_tensor(device, {7, C}, 1), dy = random_tensor(device, {7, C}, 2);
+            const auto gain = random_tensor(device, {C}, 3), bias = random_tensor(device, {C}, 4);
+            const auto y = nan_tensor(device, {7, C}), dx = nan_tensor(device, {7, C});
+            const auto dgain = nan_tensor(device, {C}), dbias = nan_tensor(device, {C});
+            using D = std::remove_reference_t<decltype(device)>;
+            const Tensor<ops::RowMoments, D> moments(device, {7});
+            ops::layer_norm(device, x, gain, bias, y, moments);
+            ops::layer_norm_backward(device, x, gain, View<const ops::RowMoments>(moments), dy, {},
+                                     dx);
+            ops::layer_norm_gain_backward(device, x, View<const ops::RowMoments>(moments), dy,
+                                          dgain, ops::Write::replace);
+            ops::column_sums(device, dy, dbias);
+            return std::vector{y, dx, dgain, dbias};
+          }) == "");
+  }
+}
+
+TEST_CASE("the branch of a residual connection is dropped, added and normalised") {
+  for (const index_t C : {24, 1000}) {
+    CHECK(device_difference([&](auto& device) {
+            const auto layout = layout_of(device, {4, 5});
+            const auto x = random_tensor(device, {9, C}, 1),
+                       branch = random_tensor(device, {9, C}, 2);
+            const auto bias = random_tensor(device, {C}, 3), gain = random_tensor(device, {C}, 4);
+            const auto sum = nan_tensor(device, {9, C}), y = nan_tensor(device, {9, C});
+            using D = std::remove_reference_t<decltype(device)>;
+            const Tensor<ops::RowMoments, D> moments(device, {9});
+            ops::residual_layer_norm(device, some_dropped, layout->keys, x, branch, bias, sum, gain,
+                                     bias, y, moments);
+            return std::vector{sum, y};
+          }) == "");
+  }
+}
+
+TEST_CASE("activations and their gradients are those of a processor") {
+  CHECK(device_difference([&](auto& device) {
+          const auto layout = layout_of(device, {4, 5});
+          const auto x = random_tensor(device, {9, 70}, 1), dy = random_tensor(device, {9, 70}, 2);
+          const auto bias = random_tensor(device, {70}, 3);
+          const auto relu = nan_tensor(device, {9, 70}), drelu = nan_tensor(device, {9, 70});
+          const auto gelu = nan_tensor(device, {9, 70}), dgelu = nan_tensor(device, {9, 70});
+          using ops::Activation;
+          ops::bias_activation_dropout<Activation::relu>(device, some_dropped, layout->keys, x,
+                                                         bias, relu);
+          ops::relu_dropout_backward(device, some_dropped, relu, dy, drelu);
+          ops::bias_activation_dropout<Activation::gelu>(device, some_dropped, layout->keys, x,
+                                                         bias, gelu);
+          ops::activation_dropout_backward<Activation::gelu>(device, some_dropped, layout->keys, x,
+                                                             bias, dy, dgelu);
+          return std::vector{relu, drelu, gelu, dgelu};
+        }) == "");
+}
+
+TEST_CASE("cross entropy and its gradient are those of a processor") {
+  for (const index_t V : {6, 200, 40000}) {
+    for (const float smoothing : {0.0f, 0.1f}) {
+      CAPTURE(V, smoothing);
+      CHECK(device_difference([&](auto& device) {
+              const auto logits = random_tensor(device, {9, V}, 1, -5.0f, 5.0f);
+              const auto bias = random_tensor(device, {V}, 2), losses = nan_tensor(device, {9});
+              ops::cross_entropy(device, logits, bias, words(device, 9, 5), /*ignored=*/3,
+                                 smoothing, true, losses);
+              return std::vector{losses, logits};
+            }) == "");
+    }
+  }
+}
+
+TEST_CASE("softmax and its gradient are those of a processor") {
+  for (const index_t C : {3, 700}) {
+    CHECK(device_difference([&](auto& device) {
+            const auto x = random_tensor(device, {5, C}, 1, -4.0f, 4.0f);
+            const auto dy = random_tensor(device, {5, C}, 2), dx = nan_tensor(device, {5, C});
+            const auto y = nan_tensor(device, {5, C}), logs = nan_tensor(device, {5, C});
+            ops::softmax(device, x, y);
+            ops::log_softmax(device, x, logs);
+            ops::softmax_backward(device, y, dy, dx);
+            return std::vector{y, logs, dx};
+          }) == "");
+  }
+}
+
+TEST_CASE("words are embedded, and rows of one word are added up") {
+  CHECK(device_difference([&](auto& device) {
+          const auto layout = layout_of(device, {4, 5, 30});
+          const auto table = random_tensor(device, {5, 40}, 1);
+          const auto positions = random_tensor(device, {32, 40}, 2);
+          const auto dy = random_tensor(device, {39, 40}, 3), y = nan_tensor(device, {39, 40});
+          const auto dtable = nan_tensor(device, {5, 40}), sums = random_tensor(device, {5, 40}, 4);
+          const auto dpositions = nan_tensor(device, {32, 40});
+          const auto ids = words(device, 39, 5);
+          ops::embedding(device, some_dropped, *layout, ids, table, 2.0f, positions, y);
+          ops::embedding_backward(device, View<const token_t>(ids), dy, 2.0f, dtable,
+                                  ops::Write::replace);
+          ops::embedding_backward(device, View<const token_t>(ids), dy, 2.0f, sums,
+                                  ops::Write::accumulate);
+          ops::position_backward(device, *layout, dy, dpositions, ops::Write::replace);
+          return std::vector{y, dtable, sums, dpositions};
+        }) == "");
+}
+
+TEST_CASE("the three products of a linear layer are those of a processor") {
+  for (const index_t K : {1, 40, 1000}) {
+    CAPTURE(K);
+    CHECK(
+        device_difference(
+            [&](auto& device) {
+              const auto a = random_tensor(device, {33, K}, 1),
+                         b = random_tensor(device, {20, K}, 2);
+              const auto c = random_tensor(device, {K, 20}, 3),
+                         d = random_tensor(device, {33, 20}, 4);
+              const auto nt = nan_tensor(device, {33, 20}), nn = random_tensor(device, {33, 20}, 5);
+              const auto tn = nan_tensor(device, {K, 20});
+              ops::matmul_nt(device, a, b, nt);
+              ops::matmul_nn(device, a, c, nn, ops::Write::accumulate);
+              ops::matmul_tn(device, a, d, tn);
+              return std::vector{nt, nn, tn};
+            },
+            1e-4) == "");
+  }
+}
+
+TEST_CASE("attention and its gradients are those of a processor") {
+  for (const index_t size : {5, 32, 48, 128}) {
+    for (const bool causal : {false, true}) {
+      for (const auto& mask : {nothing_dropped, some_dropped}) {
+        CAPTURE(size, causal, mask.active());
+        CHECK(
+            device_difference([&](auto& device) {
+              constexpr index_t H = 3;
+              const index_t C = H * size;
+              // Shorter and longer than a block of queries and a tile of keys; one has no keys.
+              const auto queries = layout_of(device, {1, 7, 40, 2});
+              const auto keys = layout_of(device, causal ? std::vector<index_t>{1, 7, 40, 2}
+                                                         : std::vector<index_t>{150, 1, 33, 0});
+              const index_t N = queries->rows(), M = keys->rows();
+              const auto q = random_tensor(device, {N, C}, 1), k = random_tensor(device, {M, C}, 2);
+              const auto v = random_tensor(device, {M, C}, 3),
+                         dy = random_tensor(device, {N, C}, 4);
+              const auto y = nan_tensor(device, {N, C}), log_sums = nan_tensor(device, {N, H});
+              const auto dq = nan_tensor(device, {N, C});
+              const auto dk = nan_tensor(device, {M, C}), dv = nan_tensor(device, {M, C});
+              using D = std::remove_reference_t<decltype(device)>;
+              const ops::AttentionProblem<D> problem{H,          size, causal, 0.3f, queries.get(),
+                                                     keys.get(), mask};
+              const auto in = [&](const Tensor<float, D>& x) {
+                return ops::HeadRows<const float>{x.data(), C};
+              };
+              const auto out = [&](const Tensor<float, D>& x) {
+                return ops::HeadRows<float>{x.data(), C};
+              };
+              ops::attention(device, problem, in(q), in(k), in(v), out(y), log_sums.data());
+              ops::attention_backward(device, problem, in(q), in(k), in(v), in(y), log_sums.data(),
+                                      in(dy), out(dq), out(dk), out(dv));
+              return std::vector{y, dq, dk, dv};
+            }) == "");
+      }
+    }
+  }
+}
+
+TEST_CASE("Adam and SGD make the updates of a processor") {
+  constexpr index_t n = 3 * ops::block_size + 17;
+  CHECK(device_difference([&](auto& device) {
+          const auto gradients = random_tensor(device, {n}, 1),
+                     values = random_tensor(device, {n}, 2);
+          const auto m = random_tensor(device, {n}, 3),
+                     v = random_tensor(device, {n}, 4, 0.0f, 1.0f);
+          const auto others = random_tensor(device, {n}, 5);
+          const ops::AdamStep adam{0.5f, 0.99f, 0.1f, 0.01f, 0.01f, 3.0f, 1e-8f, 0.01f, 1.0f};
+          ops::adam_update(device, adam, n, 0, ops::block_count(n), gradients.data(), values.data(),
+                           m.data(), v.data());
+          const ops::SgdStep sgd{0.5f, 0.1f, 0.0f, 0.01f, true, false};
+          ops::sgd_update(device, sgd, n, 1, ops::block_count(n), gradients.data(), others.data(),
+                          nullptr);
+          return std::vector{values, m, v, others};
+        }) == "");
+}
+
+TEST_CASE("the same operation gives the same bits on a GPU twice") {
+  Cuda device;
+  const auto dy = random_tensor(device, {3000, 50}, 1);
+  const auto ids = words(device, 3000, 5);
+  const auto first = nan_tensor(device, {5, 50}), second = nan_tensor(device, {5, 50});
+  for (const auto& table : {first, second}) {
+    ops::embedding_backward(device, View<const token_t>(ids), dy, 1.0f, table, ops::Write::replace);
+  }
+  CHECK(bit_difference(first, second) == "");
+}

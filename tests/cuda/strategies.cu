@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/cuda.cuh>
+
+#include <catch2/catch.hpp>
+#include <cmath>
+#include <vector>
+
+#include <weft/testing/small_translation.hpp>
+
+using namespace weft;
+using namespace weft::testing;
+
+namespace {
+
+constexpr parallel::Recipe recipe{.seed = 3, .lanes = 4, .micro_batches = 4};
+
+//! What ten updates end with.
+struct Trained {
+  std::vector<double> losses;
+  std::vector<float> values;
+};
+
+template <class Train>
+Trained ten_updates(Train& train) {
+  Trained result;
+  for (std::uint32_t update = 0; update < 10; ++update) {
+    const auto batch = random_translations(13, update);
+    const auto report = train.step(train::DeviceBatch(batch), 0.002);
+    result.losses.push_back(report.loss.loss.value() /
+                            static_cast<double>(report.loss.tokens.value()));
+  }
+  result.values = to_host(train.state().values());
+  return result;
+}
+
+template <class D>
+Trained train_on(int devices) {
+  const DeviceGroup<D> group(devices);
+  DataParallel<SmallModel, SmallLoss, optim::Adam, D> train(group, small_objective(), optim::Adam(),
+                                                            recipe);
+  return ten_updates(train);
+}
+
+}  // namespace
+
+TEST_CASE("a Transformer with dropout learns on a GPU as on a processor") {
+  const Trained cpu = train_on<Cpu>(1), gpu = train_on<Cuda>(1);
+  for (std::size_t i = 0; i < cpu.losses.size(); ++i) {
+    CAPTURE(i);
+    CHECK(gpu.losses[i] == Approx(cpu.losses[i]).epsilon(1e-4));
+  }
+  CHECK(gpu.losses.back() < gpu.losses.front());
+}
+
+TEST_CASE("logical devices of a GPU end with the bits of one") {
+  const Trained one = train_on<Cuda>(1);
+  for (const int devices : {2, 3, 4}) {
+    CAPTURE(devices);
+    const Trained several = train_on<Cuda>(devices);
+    CHECK(several.losses == one.losses);
+    CHECK(several.values == one.values);
+  }
+}
+
+TEST_CASE("gradients that a GPU accumulates give the bits of its data parallelism") {
+  Cuda device;
+  GradientAccumulation<SmallModel, SmallLoss, optim::Adam, Cuda> train(device, small_objective(),
+                                                                       optim::Adam(), recipe);
+  const Trained accumulated = ten_updates(train), one = train_on<Cuda>(1);
+  CHECK(accumulated.losses == one.losses);
+  CHECK(accumulated.values == one.values);
+}
