@@ -77,7 +77,8 @@ class Consumers(unittest.TestCase):
         headers = {path.relative_to(self.prefix / "include/weft")
                    for path in (self.prefix / "include/weft").rglob("*") if path.is_file()}
         expected = {path.relative_to(pathlib.Path(SOURCE) / "include/weft")
-                    for path in (pathlib.Path(SOURCE) / "include/weft").rglob("*.hpp")}
+                    for path in (pathlib.Path(SOURCE) / "include/weft").rglob("*")
+                    if path.suffix in (".hpp", ".cuh")}
         self.assertEqual(headers, expected)
         version = self.run_command("pkg-config", "--modversion", "weft")
         self.assertEqual(version, "0.1.0\n")

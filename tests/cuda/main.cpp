@@ -10,8 +10,9 @@
 
 int main(int argc, char** argv) {
   int gpus = 0;
-  if (cudaGetDeviceCount(&gpus) != cudaSuccess || gpus == 0) {
-    std::puts("there is no GPU: nothing was run");
+  const cudaError_t status = cudaGetDeviceCount(&gpus);
+  if (status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver || gpus == 0) {
+    std::printf("nothing was run: %s\n", cudaGetErrorString(status));
     return 77;
   }
   return Catch::Session().run(argc, argv);

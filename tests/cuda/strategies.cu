@@ -7,6 +7,10 @@
 #include <vector>
 
 #include <weft/testing/small_translation.hpp>
+#include <weft/train/saved_model.hpp>
+#include <weft/train/translate.hpp>
+
+#include "../temporary_folder.hpp"
 
 using namespace weft;
 using namespace weft::testing;
@@ -70,4 +74,37 @@ TEST_CASE("gradients that a GPU accumulates give the bits of its data parallelis
   const Trained accumulated = ten_updates(train), one = train_on<Cuda>(1);
   CHECK(accumulated.losses == one.losses);
   CHECK(accumulated.values == one.values);
+}
+
+TEST_CASE("a run that a processor began goes on on a GPU, and translates as there") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("state");
+  using Train = GradientAccumulation<SmallModel, SmallLoss, optim::Adam, Cpu>;
+  using TrainOnGpu = GradientAccumulation<SmallModel, SmallLoss, optim::Adam, Cuda>;
+  Cpu cpu;
+  Cuda gpu;
+  Train began(cpu, small_objective(), optim::Adam(), recipe);
+  TrainOnGpu went_on(gpu, small_objective(), optim::Adam(), recipe);
+  const Trained before = ten_updates(began);
+  train::save_state(began, path, {});
+  train::load_state(went_on, path);
+  CHECK(to_host(went_on.state().values()) == before.values);
+
+  const auto sources = random_translations(9, 77).source;
+  const generate::SearchSettings settings{.beam = 3, .max_length_b = 12};
+  const auto expected = train::translate(began, sources, settings.eos, settings);
+  const auto found = train::translate(went_on, sources, settings.eos, settings);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    CAPTURE(i);
+    CHECK(found[i].score == Approx(expected[i].score).epsilon(1e-4));
+  }
+
+  const Trained here = ten_updates(went_on), there = ten_updates(began);
+  CHECK(here.losses.back() == Approx(there.losses.back()).epsilon(1e-3));
+
+  train::save_state(went_on, path, {});
+  TrainOnGpu other(gpu, small_objective(), optim::Adam(), recipe);
+  train::load_state(other, path);
+  CHECK(to_host(other.state().values()) == here.values);
+  CHECK(ten_updates(other).values == ten_updates(went_on).values);
 }

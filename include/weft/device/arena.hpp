@@ -75,12 +75,13 @@ struct Memory::Block {
 
 //! Where an arena's segments come from: the system's memory, or a GPU's.
 struct MemorySource {
+  index_t alignment;                //!< of segments and blocks, in bytes
   void* (*request)(index_t bytes);  //!< null where there is no more
   void (*give_back)(void* segment);
 };
 
-//! Aligned to 64 bytes.
 inline constexpr MemorySource host_memory{
+    64,
     [](index_t bytes) {
       return ::operator new (static_cast<std::size_t>(bytes), std::align_val_t{64}, std::nothrow);
     },
@@ -92,7 +93,7 @@ inline constexpr MemorySource host_memory{
 //! of sentence batches they held 1,460 MB for 309 MB in use. Joining free neighbours keeps what is
 //! held near the peak of what is used.
 //!
-//! Blocks are aligned to 64 bytes. Thread-safe: a tensor may be dropped on any thread.
+//! Blocks are aligned as their source says. Thread-safe: a tensor may be dropped on any thread.
 class Arena {
  public:
   explicit Arena(MemorySource source = host_memory) : source_(source) {}
@@ -133,12 +134,13 @@ class Arena {
   friend Memory;
   using Block = Memory::Block;
 
-  static constexpr index_t alignment = 64;
   static constexpr index_t segment_bytes = index_t{16} << 20;
   static constexpr int bins = 48;
   static constexpr std::size_t records_at_once = 64;
 
-  static index_t round_up(index_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
+  [[nodiscard]] index_t round_up(index_t bytes) const {
+    return (bytes + source_.alignment - 1) / source_.alignment * source_.alignment;
+  }
 
   //! Free blocks are kept in bins by the power of two below their size.
   static int bin_of(index_t size) {
@@ -212,7 +214,7 @@ class Arena {
 
   //! Gives back what `block` has beyond `size`.
   void split(Block& block, index_t size) {
-    if (block.size - size < alignment) return;
+    if (block.size - size < source_.alignment) return;
     Block* rest = new_record();
     rest->data = block.data + size;
     rest->size = block.size - size;

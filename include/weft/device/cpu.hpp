@@ -67,6 +67,9 @@ class Cpu {
   void synchronize() {}
   static void wait_for(const Cpu&) {}
 
+  //! Several passes over parameters take a block after the other: it is in cache for the next.
+  static constexpr bool small_passes = true;
+
   static bool shares_memory(const Cpu&, const Cpu&) { return true; }
 
   //! Calls `f(begin, end)` on the team for parts that cover 0 to n - 1, each at least `grain` long.

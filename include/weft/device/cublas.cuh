@@ -4,6 +4,8 @@
 #pragma once
 
 #include <cublasLt.h>
+
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <tuple>
@@ -21,6 +23,12 @@ inline void expect_success(cublasStatus_t status, const char* attempted,
   throw CudaError(text(attempted, ": cuBLASLt says ", cublasLtGetStatusString(status)), where);
 }
 
+//! The largest power of two up to 256 that divides an address.
+inline std::uint32_t alignment_of(const void* pointer) {
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer) | 256u;
+  return static_cast<std::uint32_t>(address & (~address + 1));
+}
+
 //! A product of column-major matrices, as cuBLASLt sees it: D = op(A) op(B) + beta D.
 struct CublasProduct {
   bool transpose_a, transpose_b;
@@ -28,6 +36,15 @@ struct CublasProduct {
   index_t lda, ldb, ldd;
 
   friend auto operator<=>(const CublasProduct&, const CublasProduct&) = default;
+};
+
+//! What an algorithm is chosen by. Parameters lie without gaps: some begin at odd addresses, where
+//! an algorithm that reads four floats at once would fault.
+struct CublasKind {
+  CublasProduct product;
+  std::uint32_t align_a, align_b, align_d;
+
+  friend auto operator<=>(const CublasKind&, const CublasKind&) = default;
 };
 
 template <class Handle, auto Destroy>
@@ -47,13 +64,17 @@ class Cublas {
   void multiply(const CublasProduct& product, const float* a, const float* b, float* d,
                 bool accumulate, cudaStream_t stream, const Allocate& allocate) {
     if (handle_ == nullptr) {
+      workspace_ = allocate(workspace_bytes);
       cublasLtHandle_t handle = nullptr;
       expect_success(cublasLtCreate(&handle), "starting cuBLASLt");
       handle_.reset(handle);
-      workspace_ = allocate(workspace_bytes);
     }
-    auto& plan = plans_[product];
-    if (plan == nullptr) plan = std::make_unique<Plan>(handle_.get(), product);
+    const CublasKind kind{product, alignment_of(a), alignment_of(b), alignment_of(d)};
+    // Batches of words have ever new numbers of rows. What is asked for again is chosen alike.
+    constexpr std::size_t most_plans = 4096;
+    if (plans_.size() >= most_plans) plans_.clear();
+    auto& plan = plans_[kind];
+    if (plan == nullptr) plan = std::make_unique<Plan>(handle_.get(), kind);
     const float one = 1.0f, beta = accumulate ? 1.0f : 0.0f;
     expect_success(
         cublasLtMatmul(handle_.get(), plan->operation.get(), &one, a, plan->a.get(), b,
@@ -70,7 +91,9 @@ class Cublas {
     Layout a, b, d;
     cublasLtMatmulAlgo_t algorithm;
 
-    Plan(cublasLtHandle_t handle, const CublasProduct& p)
+    Plan(cublasLtHandle_t handle, const CublasKind& kind) : Plan(handle, kind.product, kind) {}
+
+    Plan(cublasLtHandle_t handle, const CublasProduct& p, const CublasKind& kind)
         : a(layout(p.transpose_a ? p.inner : p.rows, p.transpose_a ? p.rows : p.inner, p.lda)),
           b(layout(p.transpose_b ? p.columns : p.inner, p.transpose_b ? p.inner : p.columns,
                    p.ldb)),
@@ -85,10 +108,15 @@ class Cublas {
       cublasLtMatmulPreference_t wishes = nullptr;
       expect_success(cublasLtMatmulPreferenceCreate(&wishes), "choosing an algorithm");
       const CublasOwned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy> owned(wishes);
-      const auto most = static_cast<std::size_t>(workspace_bytes);
-      expect_success(cublasLtMatmulPreferenceSetAttribute(
-                         wishes, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &most, sizeof most),
-                     "choosing an algorithm");
+      const auto wish = [&](cublasLtMatmulPreferenceAttributes_t which, const auto& value) {
+        expect_success(cublasLtMatmulPreferenceSetAttribute(wishes, which, &value, sizeof value),
+                       "choosing an algorithm");
+      };
+      wish(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<std::size_t>(workspace_bytes));
+      wish(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, kind.align_a);
+      wish(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, kind.align_b);
+      wish(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, kind.align_d);
+      wish(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, kind.align_d);
       cublasLtMatmulHeuristicResult_t best{};
       int found = 0;
       expect_success(cublasLtMatmulAlgoGetHeuristic(handle, operation.get(), a.get(), b.get(),
@@ -118,7 +146,7 @@ class Cublas {
 
   CublasOwned<cublasLtHandle_t, cublasLtDestroy> handle_;
   Memory workspace_;
-  std::map<CublasProduct, std::unique_ptr<Plan>> plans_;
+  std::map<CublasKind, std::unique_ptr<Plan>> plans_;
 };
 
 }  // namespace weft::detail

@@ -149,8 +149,11 @@ class Cuda {
     detail::expect_success(cudaStreamWaitEvent(stream_, other.reached_), "waiting for an event");
   }
 
-  //! How often the host has waited for the device: not at all inside a step.
+  //! How often the host has waited for the device.
   [[nodiscard]] index_t waits() const { return waits_; }
+
+  //! A pass over parameters takes them all at once.
+  static constexpr bool small_passes = false;
 
   static bool shares_memory(const Cuda& a, const Cuda& b) { return a.gpu_ == b.gpu_; }
 
@@ -201,6 +204,7 @@ class Cuda {
 
  private:
   static constexpr MemorySource gpu_memory{
+      256,  // what cuBLASLt wants of its workspace
       [](index_t bytes) -> void* {
         void* memory = nullptr;
         if (cudaMalloc(&memory, static_cast<std::size_t>(bytes)) == cudaSuccess) return memory;

@@ -63,7 +63,8 @@ class CudaStaging {
     buffer.bytes = size;
   }
 
-  std::array<Buffer, 8> buffers_;
+  // A micro-batch of translations uploads ten arrays.
+  std::array<Buffer, 32> buffers_;
   std::size_t next_ = 0;
 };
 

@@ -39,6 +39,7 @@ concept Device = requires(D& device, D& other, void* pointer, const void* from,
   device.wait_for(other);
   device.synchronize();
   { D::shares_memory(other, other) } -> std::same_as<bool>;
+  { D::small_passes } -> std::convertible_to<bool>;
   { to_text(other) } -> std::convertible_to<std::string>;
 };
 

@@ -10,6 +10,7 @@
 #include <weft/core/index.hpp>
 #include <weft/core/simd.hpp>
 #include <weft/device/cpu.hpp>
+#include <weft/tensor/tensor.hpp>
 #include <weft/tensor/view.hpp>
 
 namespace weft::generate {
@@ -34,9 +35,8 @@ struct LogSoftmax {
 [[gnu::flatten]] inline LogSoftmax log_softmax(const float* row, index_t V) {
   constexpr CpuLanes lanes;
   const float largest = lanes.max(V, [&](auto c) { return simd::load(row, c); });
-  return {largest, std::log(lanes.sum(V, [&](auto c) {
-            return simd::exp(simd::load(row, c) - largest);
-          }))};
+  return {largest,
+          std::log(lanes.sum(V, [&](auto c) { return simd::exp(simd::load(row, c) - largest); }))};
 }
 
 //! Keeps the `count` largest of the row, in descending order; of equals the one with the lower
@@ -80,6 +80,18 @@ inline std::vector<ScoredWord> best_words(Cpu& device, View<const float> logits,
   return best;
 }
 
+//! The same on a device whose memory the host cannot read: the logits are copied to it.
+template <class D>
+std::vector<ScoredWord> best_words(D& device, View<const float> logits, index_t count) {
+  const auto copy = to_host(device, logits);
+  const index_t V = logits.columns();
+  std::vector<ScoredWord> best(static_cast<std::size_t>(logits.rows() * count));
+  for (index_t n = 0; n < logits.rows(); ++n) {
+    detail::best_of_row(copy.data() + n * V, V, count, best.data() + n * count);
+  }
+  return best;
+}
+
 //! The logarithm of one word's probability in each row.
 //!
 //! **Shapes.** logits: (N, V). Returns (N).
@@ -88,10 +100,21 @@ inline std::vector<float> log_probabilities(Cpu& device, View<const float> logit
   device.for_parts(logits.rows(), 1, [&](index_t begin, index_t end) {
     for (index_t n = begin; n < end; ++n) {
       const float* row = logits.row(n);
-      result[static_cast<std::size_t>(n)] =
-          detail::log_softmax(row, logits.columns())(row[word]);
+      result[static_cast<std::size_t>(n)] = detail::log_softmax(row, logits.columns())(row[word]);
     }
   });
+  return result;
+}
+
+template <class D>
+std::vector<float> log_probabilities(D& device, View<const float> logits, token_t word) {
+  const auto copy = to_host(device, logits);
+  const index_t V = logits.columns();
+  std::vector<float> result;
+  for (index_t n = 0; n < logits.rows(); ++n) {
+    const float* row = copy.data() + n * V;
+    result.push_back(detail::log_softmax(row, V)(row[word]));
+  }
   return result;
 }
 

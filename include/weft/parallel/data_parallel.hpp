@@ -35,7 +35,8 @@ class DataParallel : public OneProcess {
  public:
   using Objective = parallel::Objective<Model, Loss>;
 
-  //! **Errors.** As `Recipe::check`.
+  //! **Errors.** As `Recipe::check`; ArgumentError unless the devices share memory, as those of one
+  //! GPU do.
   DataParallel(const DeviceGroup<D>& devices, Objective objective, const Optimizer& optimizer,
                const Recipe& recipe)
       : devices_(&devices),
@@ -44,6 +45,12 @@ class DataParallel : public OneProcess {
         state_(devices[0], objective_.layout(),
                nn::initial_values(objective_.layout(), recipe.seed, objective_), optimizer) {
     recipe.check();
+    for (int index = 1; index < devices.size(); ++index) {
+      if (!D::shares_memory(devices[0], devices[index])) {
+        throw ArgumentError(
+            text("DataParallel: ", devices[index], " cannot read the memory of ", devices[0]));
+      }
+    }
     for (int index = 0; index < devices.size(); ++index) {
       runners_.emplace_back(devices[index], objective_);
     }

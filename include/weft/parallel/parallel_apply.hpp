@@ -75,6 +75,11 @@ struct DeviceCall {
       call.device->synchronize();
     } catch (...) {
       call.failure = std::current_exception();
+      // What was queued before still runs, on memory that the caller may now give up.
+      try {
+        call.device->synchronize();
+      } catch (...) {
+      }
     }
     call.latch->count_down();
   }

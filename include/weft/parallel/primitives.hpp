@@ -76,7 +76,8 @@ template <class T, class D>
   return joined;
 }
 
-//! The tensor on every device: itself where the device can read it, else a copy.
+//! The tensor on every device: itself where the device can read it, else a copy. Its own device
+//! must wait for the others before the tensor is given up.
 template <class T, class D>
 [[nodiscard]] std::vector<Tensor<T, D>> broadcast(const DeviceGroup<D>& devices,
                                                   const Tensor<T, D>& tensor) {

@@ -153,10 +153,10 @@ class TrainingState {
     if (pairs == 0) return;
     on_all([&](D& device, index_t part, index_t parts) {
       const Range blocks = share(ops::block_count(n), parts, part);
-      // Block by block, so that what one pair wrote is in cache when the next reads it.
-      for (index_t block = blocks.begin; block < blocks.end; ++block) {
+      const index_t pass = D::small_passes ? 1 : blocks.size();
+      for (index_t first = blocks.begin; first < blocks.end; first += pass) {
         for_tree_pairs(count, at, [&](index_t left, index_t right) {
-          ops::add_blocks(device, n, block, block + 1, at(right), at(left));
+          ops::add_blocks(device, n, first, first + pass, at(right), at(left));
         });
       }
     });

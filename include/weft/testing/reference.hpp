@@ -24,7 +24,7 @@ namespace weft::testing {
   const auto first = static_cast<std::uint32_t>(c / 128 * 16 + c % 16);
   const auto words = philox({first, row.position, row.sequence, mask.operation}, mask.key);
   const index_t half_word = c / 16 % 8;
-  const std::uint32_t word = words[static_cast<std::size_t>(half_word / 2)];
+  const std::uint32_t word = words[half_word / 2];
   const std::uint32_t bits = half_word % 2 == 0 ? word & 0xffffu : word >> 16;
   return bits < mask.threshold ? 0.0 : static_cast<double>(mask.scale);
 }

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <charconv>
 #include <concepts>
-#include <cstring>
 #include <iterator>
 #include <span>
 #include <string>
@@ -113,8 +112,21 @@ std::string buffer_prefix(const State& state, std::size_t i) {
   return std::string(state.buffer_name(i)) + "/";
 }
 
-inline std::span<float> elements(const Tensor<float>& tensor) {
-  return {tensor.data(), static_cast<std::size_t>(tensor.size())};
+//! A tensor's elements where the host can read them: in place, or a copy.
+inline const float* on_host(const Tensor<float, Cpu>& tensor, std::vector<float>&) {
+  return tensor.data();
+}
+template <class D>
+const float* on_host(const Tensor<float, D>& tensor, std::vector<float>& copy) {
+  copy = to_host(tensor);
+  return copy.data();
+}
+
+template <class D>
+void set_elements(const Tensor<float, D>& tensor, const std::vector<float>& elements) {
+  tensor.device().upload(tensor.data(), elements.data(),
+                         std::ssize(elements) * index_t{sizeof(float)});
+  tensor.device().synchronize();  // other devices may read it
 }
 
 //! **Errors.** FormatError unless the file, which has all that was read, has no more than that.
@@ -152,7 +164,8 @@ void save_model(Strategy& strategy, const std::string& path, io::Metadata metada
   detail::append_tensors(tensors, parameters, "");
   const io::SafetensorsLayout layout(std::move(tensors), metadata);
   FileOfRanks file(strategy, path, layout);
-  const float* const values = strategy.state().values().data();
+  std::vector<float> copy;
+  const float* const values = detail::on_host(strategy.state().values(), copy);
   detail::write_slices(file, parameters, "", strategy.saved_here(),
                        [&](index_t i) { return values + i; });
   file.commit();
@@ -167,12 +180,12 @@ io::Metadata load_model(Strategy& strategy, const std::string& path) {
   const io::SafetensorsFile file(path);
   const auto parameters = detail::saved_parameters(nn::named_parameters(strategy.objective()));
   [[maybe_unused]] const auto whole = strategy.whole_values();
-  const auto values = detail::elements(strategy.state().values());
-  const Range all[] = {{0, std::ssize(values)}};
-  std::vector<float> read(values.begin(), values.end());
+  const auto& values = strategy.state().values();
+  const Range all[] = {{0, values.size()}};
+  std::vector<float> read = to_host(values);
   detail::read_slices(file, parameters, "", all, [&](index_t i) { return read.data() + i; });
   detail::expect_tensors(file, "the model", std::ssize(parameters));
-  std::memcpy(values.data(), read.data(), values.size_bytes());
+  detail::set_elements(values, read);
   return file.metadata();
 }
 
@@ -200,11 +213,12 @@ void save_state(Strategy& strategy, const std::string& path, io::Metadata metada
   metadata["clip_norm"] = text(recipe.clip_norm);
   const io::SafetensorsLayout layout(std::move(tensors), metadata);
   FileOfRanks file(strategy, path, layout);
-  const float* const values = state.values().data();
+  std::vector<float> copy;
+  const float* const values = detail::on_host(state.values(), copy);
   detail::write_slices(file, parameters, "value/", strategy.saved_here(),
                        [&](index_t i) { return values + i; });
   for (std::size_t i = 0; i < state.buffers; ++i) {
-    const float* const buffer = state.buffer(i).data();
+    const float* const buffer = detail::on_host(state.buffer(i), copy);
     detail::write_slices(file, trained, detail::buffer_prefix(state, i), strategy.saved_here(),
                          [&](index_t p) { return buffer + state.place_of(p); });
   }
@@ -260,16 +274,15 @@ io::Metadata load_state(Strategy& strategy, const std::string& path) {
                         [&](index_t p) { return buffer.data() + state.place_of(p); });
   }
   [[maybe_unused]] const auto whole = strategy.whole_values();
-  const auto now = detail::elements(state.values());
-  const Range all[] = {{0, std::ssize(now)}};
-  std::vector<float> values(now.begin(), now.end());
+  const Range all[] = {{0, state.values().size()}};
+  std::vector<float> values = to_host(state.values());
   detail::read_slices(file, parameters, "value/", all,
                       [&](index_t i) { return values.data() + i; });
   detail::expect_tensors(
       file, "a state of this run",
       std::ssize(parameters) + static_cast<index_t>(state.buffers) * std::ssize(trained));
 
-  std::memcpy(state.values().data(), values.data(), values.size() * sizeof(float));
+  detail::set_elements(state.values(), values);
   for (std::size_t i = 0; i < state.buffers; ++i) state.set_buffer(i, buffers[i]);
   state.set_counters(updates, skipped);
   return metadata;

@@ -56,6 +56,39 @@ struct CudaHead {
   [[nodiscard]] __device__ index_t place(index_t row) const { return row * heads + blockIdx.y; }
 };
 
+//! The row of this block's sequence that this warp has: a block has eight in a row.
+struct WarpRow {
+  index_t begin, count;  // of the sequence
+  index_t first;         // the block's first, counted from the sequence's
+  index_t number;        // this warp's, counted so
+  bool active;           // whether there is such a row
+  index_t row;           // it, or any
+
+  __device__ explicit WarpRow(const index_t* starts)
+      : begin(starts[blockIdx.z]),
+        count(starts[blockIdx.z + 1] - begin),
+        first(static_cast<index_t>(blockIdx.x) * attention_warps),
+        number(first + threadIdx.x / 32),
+        active(number < count),
+        row(begin + (active ? number : 0)) {}
+
+  [[nodiscard]] __device__ bool block_is_empty() const { return first >= count; }
+};
+
+//! The keys of a query's sequence, and how many of them it sees.
+struct VisibleKeys {
+  index_t begin, end;
+  index_t seen, seen_by_block;
+
+  __device__ VisibleKeys(const CudaHead& head, const WarpRow& query)
+      : begin(head.key_starts[blockIdx.z]), end(head.key_starts[blockIdx.z + 1]) {
+    const index_t keys = end - begin;
+    seen = head.causal && query.number + 1 < keys ? query.number + 1 : keys;
+    const index_t last = query.first + attention_warps;
+    seen_by_block = head.causal && last < keys ? last : keys;
+  }
+};
+
 //! Rows `first` to `first` + 31 of a head, in shared memory; zeros from `end` on. Rows lie `size` +
 //! 1 apart, so that 32 lanes that read one channel of 32 rows meet no bank twice.
 __device__ inline void load_rows(float* tile, const CudaHead& head, HeadRows<const float> from,
@@ -123,37 +156,26 @@ __global__ void __launch_bounds__(32 * attention_warps)
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = static_cast<int>(threadIdx.x) % 32;
   float* const query_row = values + attention_tile * (size + 1) + warp * size;
 
-  const index_t begin = head.query_starts[blockIdx.z];
-  const index_t queries = head.query_starts[blockIdx.z + 1] - begin;
-  const index_t first_query = static_cast<index_t>(blockIdx.x) * attention_warps;
-  if (first_query >= queries) return;
-  const index_t key_begin = head.key_starts[blockIdx.z];
-  const index_t key_end = head.key_starts[blockIdx.z + 1];
-  const index_t query = first_query + warp;
-  const bool active = query < queries;
-  const index_t row = begin + (active ? query : 0);
+  const WarpRow query(head.query_starts);
+  if (query.block_is_empty()) return;
+  const VisibleKeys keys_of(head, query);
   for (int c = lane; c < size; c += 32) {
-    query_row[c] = q.data[row * q.stride + head.channel() + c];
+    query_row[c] = q.data[query.row * q.stride + head.channel() + c];
   }
 
   const DropoutMask mask = head.mask();
-  const RowKey row_key = head.query_keys[row];
-  const index_t keys_of_sequence = key_end - key_begin;
-  const index_t seen = head.causal && query + 1 < keys_of_sequence ? query + 1 : keys_of_sequence;
-  const index_t last_seen = head.causal && first_query + attention_warps < keys_of_sequence
-                                ? first_query + attention_warps
-                                : keys_of_sequence;
+  const RowKey row_key = head.query_keys[query.row];
   float running_max = weft::detail::minus_infinity, running_sum = 0.0f;
   float sums[Parts] = {};
   PhiloxBlock words{};
-  for (index_t tile = 0; tile < last_seen; tile += attention_tile) {
+  for (index_t tile = 0; tile < keys_of.seen_by_block; tile += attention_tile) {
     __syncthreads();
-    load_rows(keys, head, k, key_begin + tile, key_end);
-    load_rows(values, head, v, key_begin + tile, key_end);
+    load_rows(keys, head, k, keys_of.begin + tile, keys_of.end);
+    load_rows(values, head, v, keys_of.begin + tile, keys_of.end);
     __syncthreads();
     const int turn = static_cast<int>(tile / attention_tile % 4);
     if (turn == 0 && mask.active()) words = mask.lane_words(row_key, tile, lane);
-    const bool visible = active && tile + lane < seen;
+    const bool visible = query.active && tile + lane < keys_of.seen;
     const float score = visible ? head.scale * dot(query_row, keys + lane * (size + 1), size)
                                 : weft::detail::minus_infinity;
     const float now = fmaxf(running_max, warp_max(score));
@@ -165,11 +187,11 @@ __global__ void __launch_bounds__(32 * attention_warps)
     const float factor = mask.active() ? mask.lane_factor(words, turn, lane) : 1.0f;
     add_weighted(sums, p * factor, values, size, lane);
   }
-  if (!active) return;
+  if (!query.active) return;
   const bool blind = running_sum == 0.0f;  // a sequence without keys
-  store_row(sums, blind ? 0.0f : 1.0f / running_sum, out.data + row * out.stride + head.channel(),
-            size, lane);
-  if (lane == 0) log_sums[head.place(row)] = blind ? 0.0f : running_max + logf(running_sum);
+  store_row(sums, blind ? 0.0f : 1.0f / running_sum,
+            out.data + query.row * out.stride + head.channel(), size, lane);
+  if (lane == 0) log_sums[head.place(query.row)] = blind ? 0.0f : running_max + logf(running_sum);
 }
 
 //! deltas[row, head] = the sum over channels of out dout, which is that over keys of p dp.
@@ -201,39 +223,28 @@ __global__ void __launch_bounds__(32 * attention_warps)
   float* const query_row = values + attention_tile * (size + 1) + warp * 2 * size;
   float* const dout_row = query_row + size;
 
-  const index_t begin = head.query_starts[blockIdx.z];
-  const index_t queries = head.query_starts[blockIdx.z + 1] - begin;
-  const index_t first_query = static_cast<index_t>(blockIdx.x) * attention_warps;
-  if (first_query >= queries) return;
-  const index_t key_begin = head.key_starts[blockIdx.z];
-  const index_t key_end = head.key_starts[blockIdx.z + 1];
-  const index_t query = first_query + warp;
-  const bool active = query < queries;
-  const index_t row = begin + (active ? query : 0);
+  const WarpRow query(head.query_starts);
+  if (query.block_is_empty()) return;
+  const VisibleKeys keys_of(head, query);
   for (int c = lane; c < size; c += 32) {
-    query_row[c] = q.data[row * q.stride + head.channel() + c];
-    dout_row[c] = dout.data[row * dout.stride + head.channel() + c];
+    query_row[c] = q.data[query.row * q.stride + head.channel() + c];
+    dout_row[c] = dout.data[query.row * dout.stride + head.channel() + c];
   }
 
   const DropoutMask mask = head.mask();
-  const RowKey row_key = head.query_keys[row];
-  const float log_sum = log_sums[head.place(row)], delta = deltas[head.place(row)];
-  const index_t keys_of_sequence = key_end - key_begin;
-  const index_t seen = head.causal && query + 1 < keys_of_sequence ? query + 1 : keys_of_sequence;
-  const index_t last_seen = head.causal && first_query + attention_warps < keys_of_sequence
-                                ? first_query + attention_warps
-                                : keys_of_sequence;
+  const RowKey row_key = head.query_keys[query.row];
+  const float log_sum = log_sums[head.place(query.row)], delta = deltas[head.place(query.row)];
   float sums[Parts] = {};
   PhiloxBlock words{};
-  for (index_t tile = 0; tile < last_seen; tile += attention_tile) {
+  for (index_t tile = 0; tile < keys_of.seen_by_block; tile += attention_tile) {
     __syncthreads();
-    load_rows(keys, head, k, key_begin + tile, key_end);
-    load_rows(values, head, v, key_begin + tile, key_end);
+    load_rows(keys, head, k, keys_of.begin + tile, keys_of.end);
+    load_rows(values, head, v, keys_of.begin + tile, keys_of.end);
     __syncthreads();
     const int turn = static_cast<int>(tile / attention_tile % 4);
     if (turn == 0 && mask.active()) words = mask.lane_words(row_key, tile, lane);
     float dscore = 0.0f;
-    if (active && tile + lane < seen) {
+    if (query.active && tile + lane < keys_of.seen) {
       const float p = expf(head.scale * dot(query_row, keys + lane * (size + 1), size) - log_sum);
       const float factor = mask.active() ? mask.lane_factor(words, turn, lane) : 1.0f;
       const float dp = dot(dout_row, values + lane * (size + 1), size);
@@ -241,8 +252,8 @@ __global__ void __launch_bounds__(32 * attention_warps)
     }
     add_weighted(sums, dscore, keys, size, lane);
   }
-  if (active) {
-    store_row(sums, 1.0f, dq.data + row * dq.stride + head.channel(), size, lane);
+  if (query.active) {
+    store_row(sums, 1.0f, dq.data + query.row * dq.stride + head.channel(), size, lane);
   }
 }
 
@@ -260,24 +271,20 @@ __global__ void __launch_bounds__(32 * attention_warps)
   float* const key_row = douts + attention_tile * (size + 1) + warp * 2 * size;
   float* const value_row = key_row + size;
 
-  const index_t key_begin = head.key_starts[blockIdx.z];
-  const index_t keys = head.key_starts[blockIdx.z + 1] - key_begin;
-  const index_t first_key = static_cast<index_t>(blockIdx.x) * attention_warps;
-  if (first_key >= keys) return;
+  const WarpRow key(head.key_starts);
+  if (key.block_is_empty()) return;
   const index_t begin = head.query_starts[blockIdx.z];
   const index_t end = head.query_starts[blockIdx.z + 1];
-  const index_t key = first_key + warp;
-  const bool active = key < keys;
-  const index_t row = key_begin + (active ? key : 0);
   for (int c = lane; c < size; c += 32) {
-    key_row[c] = k.data[row * k.stride + head.channel() + c];
-    value_row[c] = v.data[row * v.stride + head.channel() + c];
+    key_row[c] = k.data[key.row * k.stride + head.channel() + c];
+    value_row[c] = v.data[key.row * v.stride + head.channel() + c];
   }
 
   const DropoutMask mask = head.mask();
-  const int key_lane = static_cast<int>(key % 32), key_turn = static_cast<int>(key / 32 % 4);
-  const index_t group = key / DropoutMask::group_columns * DropoutMask::group_columns;
-  const index_t first_query = head.causal ? first_key / attention_tile * attention_tile : 0;
+  const int key_lane = static_cast<int>(key.number % 32),
+            key_turn = static_cast<int>(key.number / 32 % 4);
+  const index_t group = key.number / DropoutMask::group_columns * DropoutMask::group_columns;
+  const index_t first_query = head.causal ? key.first / attention_tile * attention_tile : 0;
   float dk_sums[Parts] = {}, dv_sums[Parts] = {};
   for (index_t tile = first_query; begin + tile < end; tile += attention_tile) {
     __syncthreads();
@@ -286,7 +293,7 @@ __global__ void __launch_bounds__(32 * attention_warps)
     __syncthreads();
     const index_t query = tile + lane;
     float dropped_p = 0.0f, dscore = 0.0f;
-    if (active && begin + query < end && (!head.causal || key <= query)) {
+    if (key.active && begin + query < end && (!head.causal || key.number <= query)) {
       const index_t at = head.place(begin + query);
       const float p =
           expf(head.scale * dot(queries + lane * (size + 1), key_row, size) - log_sums[at]);
@@ -302,13 +309,18 @@ __global__ void __launch_bounds__(32 * attention_warps)
     add_weighted(dv_sums, dropped_p, douts, size, lane);
     add_weighted(dk_sums, dscore, queries, size, lane);
   }
-  if (!active) return;
-  store_row(dk_sums, 1.0f, dk.data + row * dk.stride + head.channel(), size, lane);
-  store_row(dv_sums, 1.0f, dv.data + row * dv.stride + head.channel(), size, lane);
+  if (!key.active) return;
+  store_row(dk_sums, 1.0f, dk.data + key.row * dk.stride + head.channel(), size, lane);
+  store_row(dv_sums, 1.0f, dv.data + key.row * dv.stride + head.channel(), size, lane);
 }
 
 //! Blocks for each 8 rows of the longest sequence, each head and each sequence.
 inline dim3 attention_grid(const AttentionProblem<Cuda>& p, const SequenceLayout<Cuda>& rows) {
+  constexpr index_t most = 65535;  // of a grid's second and third extent
+  if (rows.sequences() > most || p.heads > most) {
+    throw ShapeError(text("attention: ", rows.sequences(), " sequences of ", p.heads,
+                          " heads; a GPU takes ", most, " of each"));
+  }
   return {static_cast<unsigned>((rows.longest + attention_warps - 1) / attention_warps),
           static_cast<unsigned>(p.heads), static_cast<unsigned>(rows.sequences())};
 }
