@@ -92,8 +92,9 @@ class Runs:
 
 
 def main(mpirun, program):
-    # In memory where there is such a folder: a rank that is killed while the disk writes what others
-    # have built ends when the disk has (13 and 19 s were seen just after a build).
+    # In memory where there is such a folder: a process that waits for the disk cannot be killed before
+    # the disk has written, and what is measured is the ranks. (Two runs of forty took 13 and 19 s, both
+    # just after a build; that it was the disk is inferred.)
     memory = "/dev/shm"
     with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as name:
         runs = Runs(mpirun, program, pathlib.Path(name))
