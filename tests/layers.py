@@ -26,7 +26,7 @@ MAY_INCLUDE: Dict[str, str] = {
     "device": "core",
     "tensor": "core io device",
     "ops": "core device tensor",
-    "comm": "core device tensor ops",
+    "comm": "core io device tensor ops",
     "nn": "core io device tensor ops",
     "optim": "core io device tensor ops nn",
     "parallel": "core io device tensor ops comm nn optim",

@@ -15,6 +15,12 @@ inline const weft::comm::Environment& environment() {
   return read;
 }
 
+//! Which of this machine's devices a rank has: one each for the ranks that are here.
+inline int device_of(const weft::comm::AnyCommunicator& communicator) {
+  const bool is_thread = environment().launcher == weft::comm::Launcher::none;
+  return is_thread ? communicator.rank() : environment().local_rank;
+}
+
 //! Calls `program(communicator)` on every rank, and returns what it does on the first.
 template <class Program>
 int launch(int ranks, double timeout_s, const Program& program) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "../common/figures.hpp"
+#include "../common/run_log.hpp"
 #include "model.hpp"
 #include "options.hpp"
 #include "texts.hpp"
@@ -33,7 +34,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <fstream>
 #include <optional>
 #include <span>
 #include <string>
@@ -153,11 +153,8 @@ int train_command(const Options& options, Strategy& ranks) {
   const weft::train::LanguageModelData data(train, valid, o.batches);
   const weft::index_t batches = data.loader(o.seed, {}).batches_in_epoch();
   const weft::train::Interrupt interrupt;
-  std::ofstream log;
-  if (!o.log.empty() && reports) {
-    log.open(o.log, o.resume ? std::ios::app : std::ios::trunc);
-    if (!log) throw weft::SystemError(weft::text("cannot write ", o.log));
-  }
+  std::optional<examples::RunLog> log;
+  if (reports) log.emplace(o.log, o.tensorboard, o.resume);
   constexpr bool records = requires { strategy.record(nullptr); };
   if (!records && !o.trace.empty()) throw weft::ArgumentError("--trace: only pipelines have one");
   std::optional<detail::Recorder<decltype(strategy)>> recorder;
@@ -188,29 +185,26 @@ int train_command(const Options& options, Strategy& ranks) {
                      weft::fixed(epoch.tokens_per_second, 0), " words/s",
                      epoch.skipped > 0 ? weft::text(" | ", epoch.skipped, " updates skipped") : "",
                      epoch.best ? " | best so far" : ""));
-    if (log.is_open()) {
-      log << examples::to_json({{"epoch", epoch.epoch},
-                                {"updates", epoch.updates},
-                                {"rate", epoch.rate},
-                                {"train_loss", epoch.train_loss},
-                                {"valid_loss", epoch.valid_loss},
-                                {"valid_perplexity", std::exp(epoch.valid_loss)},
-                                {"seconds", epoch.seconds},
-                                {"tokens_per_second", epoch.tokens_per_second}})
-          << std::endl;
+    if (log) {
+      log->write(epoch.updates, {{"epoch", epoch.epoch},
+                                 {"rate", epoch.rate},
+                                 {"train_loss", epoch.train_loss},
+                                 {"valid_loss", epoch.valid_loss},
+                                 {"valid_perplexity", std::exp(epoch.valid_loss)},
+                                 {"seconds", epoch.seconds},
+                                 {"tokens_per_second", epoch.tokens_per_second}});
     }
     since_line = {};
     line_begin = weft::monotonic_seconds();
   };
 
   const weft::optim::StepDecay schedule{.rate = o.rate, .step_size = batches, .gamma = o.decay};
-  weft::train::Trainer trainer(
-      strategy, data, schedule, folder,
-      {.max_epochs = o.max_epochs,
-       .model_metadata = {{"vocabulary", weft::text(vocabulary.fingerprint())},
-                          {"longest", weft::text(o.bptt)},
-                          {"mask", o.causal ? "causal" : "none"}}},
-      hooks);
+  const weft::train::TrainerSettings settings{
+      .max_epochs = o.max_epochs,
+      .model_metadata = {{"vocabulary", weft::text(vocabulary.fingerprint())},
+                         {"longest", weft::text(o.bptt)},
+                         {"mask", o.causal ? "causal" : "none"}}};
+  weft::train::Trainer trainer(strategy, data, schedule, folder, settings, hooks);
   if (o.resume) trainer.resume();
   const auto ended = trainer.run();
   if constexpr (records) {
@@ -230,9 +224,9 @@ int train_command(const Options& options, Strategy& ranks) {
     weft::train::load_model(strategy, folder.best());
     const double loss = detail::loss_of(strategy, *test);
     print(weft::text("| end of training | ", detail::loss_text(loss, "test ")));
-    if (log.is_open()) {
-      log << examples::to_json({{"test_loss", loss}, {"test_perplexity", std::exp(loss)}})
-          << std::endl;
+    if (log) {
+      log->write(strategy.state().updates(),
+                 {{"test_loss", loss}, {"test_perplexity", std::exp(loss)}});
     }
   }
   return 0;
@@ -272,14 +266,14 @@ int generate_command(const Options& options) {
     weft::data::TokenRows row;
     row.tokens.assign(read.begin(), read.end());
     row.end_row();
-    weft::nn::Context<weft::Cpu> ctx(device, strategy.state().values().data());
+    weft::nn::Context ctx(device, strategy.state().values().data());
     const auto output =
         strategy.objective().model().forward(ctx, weft::train::to_sequences(device, row, {0, 1}));
     const auto& generator = strategy.objective().loss().generator;
     const auto last = output.output.values.slice(std::ssize(read) - 1, std::ssize(read));
     auto logits = to_host(generator.logits(ctx, last));
-    const auto bias = generator.bias_view(ctx);
-    for (std::size_t i = 0; i < logits.size(); ++i) logits[i] += bias.data[i];
+    const auto bias = to_host(device, generator.bias_view(ctx));
+    for (std::size_t i = 0; i < logits.size(); ++i) logits[i] += bias[i];
     const auto random =
         weft::philox({static_cast<std::uint32_t>(drawn), 0, 0, 0}, weft::RandomKey(o.seed, 0));
     words.push_back(weft::generate::sample_word(logits, o.temperature, random[0] * 0x1p-32));

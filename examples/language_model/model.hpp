@@ -13,12 +13,21 @@
 #include <weft/parallel/chunked.hpp>
 
 #include <cmath>
+#include <utility>
 
 namespace language_model {
 
+#ifdef LANGUAGE_MODEL_LARGE
+inline constexpr weft::index_t d_model = 4096;
+inline constexpr weft::index_t d_ff = 4096;
+inline constexpr weft::index_t heads = 16;
+inline constexpr int layers = 12;
+#else
 inline constexpr weft::index_t d_model = 256;
 inline constexpr weft::index_t d_ff = 256;
 inline constexpr weft::index_t heads = 4;
+inline constexpr int layers = 4;
+#endif
 
 //! What the generator multiplies each row with, by which stages are balanced: WikiText-2's words.
 inline constexpr weft::index_t generator_parameters = d_model * 28'782;
@@ -27,7 +36,24 @@ inline constexpr auto weights_at_first = weft::nn::Initializer::uniform(0.1f);
 
 using Embedding = weft::nn::Embedding<d_model>;
 using Layer = weft::nn::EncoderLayer<d_model, heads, d_ff, weft::nn::Norm::post, true>;
-using Layers = weft::nn::Sequential<Embedding, Layer, Layer, Layer, Layer>;
+
+namespace detail {
+template <int>
+struct LayerOf {
+  using Type = Layer;
+};
+template <int... i>
+weft::nn::Sequential<Embedding, typename LayerOf<i>::Type...> of_layers(
+    std::integer_sequence<int, i...>);
+}  // namespace detail
+
+#ifdef LANGUAGE_MODEL_LARGE
+// With an embedding of WikiText-2's words, and a generator with a bias.
+static_assert(layers * weft::nn::parameter_count(Layer()) + 28'782 * (2 * d_model + 1) ==
+              1'444'261'998);
+#endif
+
+using Layers = decltype(detail::of_layers(std::make_integer_sequence<int, layers>()));
 
 //! Logits with a bias; its weights begin as small as the embedding's.
 struct Generator : weft::nn::BasicGenerator<d_model, true> {
@@ -70,7 +96,10 @@ inline Layers make_layers(const ModelOptions& o) {
   Embedding embedding(o.vocabulary, o.longest, o.dropout);
   embedding.weight.initializer = weights_at_first;
   const Layer layer = make_layer(o);
-  return Layers(embedding, layer, layer, layer, layer);
+  return [&]<int... i>(std::integer_sequence<int, i...>) {
+    return Layers(embedding, (static_cast<void>(i), layer)...);
+  }
+  (std::make_integer_sequence<int, layers>());
 }
 
 }  // namespace language_model

@@ -69,6 +69,8 @@ void add_train(CLI::App& app, TrainOptions& o) {
       ->check(CLI::PositiveNumber)
       ->group(run);
   app.add_option("--log", o.log, "Write a JSON object for each epoch to this file")->group(run);
+  app.add_option("--tensorboard", o.tensorboard, "Write the same for TensorBoard to this folder")
+      ->group(run);
   app.add_option("--trace", o.trace,
                  "Write what ranks did in a few batches to this file, for Perfetto")
       ->group(run);

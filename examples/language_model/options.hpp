@@ -31,6 +31,7 @@ struct TrainOptions {
   bool resume = false;
   weft::index_t log_interval = 10;
   std::string log;
+  std::string tensorboard;
   std::string trace;
 };
 

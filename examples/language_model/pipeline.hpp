@@ -3,6 +3,7 @@
 //! @file The strategies whose ranks have stages of the model.
 #pragma once
 
+#include "../common/device.hpp"
 #include "../common/ranks.hpp"
 #include "model.hpp"
 #include "options.hpp"
@@ -29,9 +30,10 @@ struct Pipeline : Named {
           std::declval<Layers>()));
   using Communicator = weft::comm::AnyCommunicator;
   using Type =
-      weft::PipelineParallel<Model, Loss, shard, weft::optim::Sgd, weft::Cpu, Communicator>;
+      weft::PipelineParallel<Model, Loss, shard, weft::optim::Sgd, examples::Device, Communicator>;
 
-  Pipeline(Communicator of_rank, int threads) : communicator(std::move(of_rank)), device(threads) {}
+  Pipeline(Communicator of_rank, int threads)
+      : communicator(std::move(of_rank)), device(threads, examples::device_of(communicator)) {}
 
   static int default_ranks() { return std::max(examples::environment().size, Named::ranks); }
   bool is_root() const { return communicator.rank() == 0; }
@@ -56,7 +58,7 @@ struct Pipeline : Named {
   }
 
   Communicator communicator;
-  weft::Cpu device;
+  examples::Device device;
 };
 
 }  // namespace language_model

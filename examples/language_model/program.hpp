@@ -3,6 +3,7 @@
 //! @file The program for a strategy.
 #pragma once
 
+#include "../common/ranks.hpp"
 #include "../common/report_errors.hpp"
 #include "commands.hpp"
 #include "options.hpp"
@@ -10,13 +11,15 @@
 
 namespace language_model {
 
-//! Trains by a strategy; what is trained writes on one device.
+//! Trains by a strategy; what is trained writes on one device, in the first process.
 template <class Strategy>
 int run(int argc, char** argv) {
   return examples::report_errors([&] {
     const Options options = parse_options(argc, argv, Strategy::name, Strategy::ranks_of_pipeline,
                                           Strategy::default_ranks());
-    if (options.command == Command::generate) return generate_command<Single>(options);
+    if (options.command == Command::generate) {
+      return examples::environment().rank == 0 ? generate_command<Single>(options) : 0;
+    }
     return Strategy::launch(options,
                             [&](Strategy& strategy) { return train_command(options, strategy); });
   });

@@ -3,6 +3,7 @@
 //! @file The strategy of one device.
 #pragma once
 
+#include "../common/device.hpp"
 #include "model.hpp"
 #include "options.hpp"
 
@@ -16,7 +17,7 @@ struct Single {
   static constexpr const char* name = "single";
   static constexpr int ranks_of_pipeline = 0;
   static constexpr weft::index_t micro_batches = 8;  // as the pipelines have
-  using Type = weft::GradientAccumulation<Layers, Loss, weft::optim::Sgd>;
+  using Type = weft::GradientAccumulation<Layers, Loss, weft::optim::Sgd, examples::Device>;
 
   explicit Single(int threads) : device(threads) {}
 
@@ -38,7 +39,7 @@ struct Single {
     return train(strategy);
   }
 
-  weft::Cpu device;
+  examples::Device device;
 };
 
 }  // namespace language_model

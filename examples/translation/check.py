@@ -7,6 +7,7 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -67,8 +68,10 @@ class Translation(unittest.TestCase):
         self.write("more", pairs(1000))
         run = self.train("--max-epochs", 40, "--average", 2, "--summary", summary,
                          "--log", self.folder / "log", "--devices", 2,
-                         corpus=self.corpus("more"))
+                         "--tensorboard", self.folder / "events", corpus=self.corpus("more"))
         self.assertEqual(run.returncode, 0, run.stderr)
+        events, = (self.folder / "events").glob("events.out.tfevents.*")
+        self.assertEqual(events.read_bytes().count(b"valid_loss"), 40)
         figures = json.loads(summary.read_text())
         for name in ("strategy", "devices", "parameters", "updates", "seconds",
                      "tokens_per_second", "peak_memory_bytes", "train_loss", "valid_loss", "bleu"):
@@ -151,6 +154,11 @@ class Translation(unittest.TestCase):
             self.assertEqual(run.returncode, 0, run.stderr)
             self.assert_same_files("one", name, "epoch-2.safetensors", "state.safetensors")
 
+    def test_a_run_goes_on_without_tensorboard(self):
+        run = self.train("--max-epochs", 2, "--tensorboard", self.folder / "train.de")
+        self.assertEqual((run.returncode, run.stderr.count("TensorBoard gets nothing")), (0, 1),
+                         run.stderr)
+
     def test_what_is_sent_less_changes_the_model_little(self):
         losses = []
         for name, *exchange in (("all",), ("less", "--order", "fast", "--wire", "bfloat16")):
@@ -183,6 +191,38 @@ class Translation(unittest.TestCase):
         run = self.run_program("translate", self.folder / "processes", program=ZERO2, processes=2,
                                stdin="eins zwei drei\n")
         self.assertEqual((run.returncode, run.stdout.count("\n")), (0, 1), run.stderr)
+
+    def connected(self, ranks, *arguments):
+        """Runs processes with the variables that torchrun sets; their ends, by rank."""
+        with socket.create_server(("localhost", 0)) as free:
+            port = free.getsockname()[1]
+        started = []
+        for rank in range(ranks):
+            environment = dict(os.environ, RANK=str(rank), WORLD_SIZE=str(ranks),
+                               LOCAL_RANK=str(rank), MASTER_ADDR="localhost",
+                               MASTER_PORT=str(port))
+            started.append(subprocess.Popen([*map(str, arguments)], text=True, env=environment,
+                                            stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+        return [(*run.communicate(timeout=300), run.returncode) for run in started]
+
+    def test_processes_that_connect_give_the_same_model_as_threads(self):
+        recipe = ["--max-epochs", 2, "--lanes", 3, "--micro-batches", 6]
+        run = self.train(*recipe, "--ranks", 3, model="threads", program=ZERO2)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        ended = self.connected(3, ZERO2, "train", self.folder / "connected", *self.corpus(),
+                               "--tokens", 600, "--warmup", 50, "--rate", 0.003, "--dropout", 0.1,
+                               *recipe)
+        for _, stderr, status in ended:
+            self.assertEqual(status, 0, stderr)
+        self.assert_same_files("threads", "connected", "epoch-2.safetensors", "state.safetensors")
+
+    def test_processes_that_connect_hear_of_a_failure(self):
+        corpus = self.corpus()
+        corpus[1] = self.folder / "missing.de"
+        for _, stderr, status in self.connected(2, DISTRIBUTED, "train", self.folder / "model",
+                                                *corpus):
+            self.assertNotEqual(status, 0)
+            self.assertIn("missing.de", stderr)
 
     @unittest.skipIf(len(sys.argv) > 1 and sys.argv[1] == "-", "no mpirun")
     def test_processes_that_do_not_fit_are_refused(self):

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "../common/figures.hpp"
+#include "../common/run_log.hpp"
 #include "corpora.hpp"
 #include "model.hpp"
 #include "options.hpp"
@@ -29,7 +30,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <fstream>
 #include <functional>
 #include <iostream>
 #include <memory>
@@ -234,11 +234,8 @@ int train_command(const Options& options, Strategy& devices) {
   const double begin = weft::monotonic_seconds();
   const weft::train::Interrupt interrupt;
   std::unique_ptr<weft::train::Progress> progress;
-  std::ofstream log;
-  if (!o.log.empty() && reports) {
-    log.open(o.log, o.resume ? std::ios::app : std::ios::trunc);
-    if (!log) throw weft::SystemError(weft::text("cannot write ", o.log));
-  }
+  std::optional<examples::RunLog> log;
+  if (reports) log.emplace(o.log, o.tensorboard, o.resume);
   weft::train::EpochReport last{};
   weft::index_t tokens = 0;
   double training_seconds = 0.0;
@@ -274,9 +271,8 @@ int train_command(const Options& options, Strategy& devices) {
         ", ", to_text(epoch.usage),
         epoch.skipped > 0 ? weft::text(", ", epoch.skipped, " updates skipped") : "",
         epoch.best ? ", best so far" : ""));
-    if (log.is_open()) {
+    if (log) {
       examples::Figures line{{"epoch", epoch.epoch},
-                             {"updates", epoch.updates},
                              {"skipped", epoch.skipped},
                              {"rate", epoch.rate},
                              {"train_loss", epoch.train_loss},
@@ -284,7 +280,7 @@ int train_command(const Options& options, Strategy& devices) {
                              {"seconds", weft::monotonic_seconds() - begin},
                              {"tokens_per_second", epoch.tokens_per_second}};
       if (epoch.valid_score) line.emplace_back("valid_bleu", *epoch.valid_score);
-      log << examples::to_json(line) << std::endl;
+      log->write(epoch.updates, line);
     }
   };
   TranslateOptions search;
@@ -304,13 +300,12 @@ int train_command(const Options& options, Strategy& devices) {
   metadata["longest"] = std::to_string(o.longest);
   const weft::train::TranslationData data(training.corpus, validation.corpus,
                                           {.budget = o.tokens, .by_length = o.by_length});
-  weft::train::Trainer trainer(strategy, data, detail::schedule_of(o), folder,
-                               {.max_updates = o.max_updates,
-                                .max_epochs = o.max_epochs,
-                                .patience = o.patience,
-                                .averaged_epochs = o.average,
-                                .model_metadata = metadata},
-                               hooks);
+  const weft::train::TrainerSettings settings{.max_updates = o.max_updates,
+                                              .max_epochs = o.max_epochs,
+                                              .patience = o.patience,
+                                              .averaged_epochs = o.average,
+                                              .model_metadata = metadata};
+  weft::train::Trainer trainer(strategy, data, detail::schedule_of(o), folder, settings, hooks);
   if (o.resume) trainer.resume();
   const auto ended = trainer.run();
   progress.reset();

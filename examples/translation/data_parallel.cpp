@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trains on several logical devices of this process.
 
+#include "../common/device.hpp"
 #include "one_process.hpp"
 #include "program.hpp"
 
@@ -9,7 +10,8 @@
 
 struct Parallel : translation::OneProcess<Parallel> {
   static constexpr const char* name = "data_parallel";
-  using Type = weft::DataParallel<translation::Model, translation::Loss>;
+  using Type = weft::DataParallel<translation::Model, translation::Loss, weft::optim::Adam,
+                                  examples::Device>;
 
   Parallel(int devices, int threads) : group(devices, threads) {}
 
@@ -19,7 +21,7 @@ struct Parallel : translation::OneProcess<Parallel> {
     return Type(group, std::move(objective), adam, recipe);
   }
 
-  weft::DeviceGroup<weft::Cpu> group;
+  weft::DeviceGroup<examples::Device> group;
 };
 
 int main(int argc, char** argv) { return translation::run<Parallel>(argc, argv); }

@@ -3,6 +3,7 @@
 //! @file What the programs whose strategy has ranks have in common.
 #pragma once
 
+#include "../common/device.hpp"
 #include "../common/ranks.hpp"
 #include "model.hpp"
 #include "options.hpp"
@@ -26,13 +27,15 @@ struct Distributed {
                                                                : "zero3";
   static constexpr const char* unit = "ranks";
   using Communicator = weft::comm::AnyCommunicator;
-  using Type =
-      weft::DistributedDataParallel<Model, Loss, shard, weft::optim::Adam, weft::Cpu, Communicator>;
+  using Type = weft::DistributedDataParallel<Model, Loss, shard, weft::optim::Adam,
+                                             examples::Device, Communicator>;
 
   Distributed(int /*ranks*/, int threads)
       : Distributed(Communicator(weft::comm::SelfCommunicator()), threads, {}) {}
   Distributed(Communicator of_rank, int threads, weft::Exchange exchange_of_ranks)
-      : communicator(std::move(of_rank)), device(threads), exchange(exchange_of_ranks) {}
+      : communicator(std::move(of_rank)),
+        device(threads, examples::device_of(communicator)),
+        exchange(exchange_of_ranks) {}
 
   static int default_devices() { return examples::environment().size; }
   static int most_devices() { return 1024; }
@@ -57,7 +60,7 @@ struct Distributed {
   }
 
   Communicator communicator;
-  weft::Cpu device;
+  examples::Device device;
   weft::Exchange exchange;
 };
 

@@ -111,6 +111,8 @@ void add_train(CLI::App& app, TrainOptions& o) {
   app.add_option("--summary", o.summary, "Write the run's figures to this file, a JSON object")
       ->group(run);
   app.add_option("--log", o.log, "Write a JSON object for each epoch to this file")->group(run);
+  app.add_option("--tensorboard", o.tensorboard, "Write the same for TensorBoard to this folder")
+      ->group(run);
 }
 
 void add_exchange(CLI::App& app, weft::Exchange& exchange, const std::string& strategy) {

@@ -51,6 +51,7 @@ struct TrainOptions {
   bool resume = false;
   std::string summary;
   std::string log;
+  std::string tensorboard;
 };
 
 struct TranslateOptions {

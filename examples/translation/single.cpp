@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Trains on one device; `--micro-batches` accumulates gradients.
 
+#include "../common/device.hpp"
 #include "one_process.hpp"
 #include "program.hpp"
 
@@ -9,7 +10,8 @@
 
 struct Single : translation::OneProcess<Single> {
   static constexpr const char* name = "single";
-  using Type = weft::GradientAccumulation<translation::Model, translation::Loss>;
+  using Type = weft::GradientAccumulation<translation::Model, translation::Loss, weft::optim::Adam,
+                                          examples::Device>;
 
   Single(int /*devices*/, int threads) : device(threads) {}
 
@@ -19,7 +21,7 @@ struct Single : translation::OneProcess<Single> {
     return Type(device, std::move(objective), adam, recipe);
   }
 
-  weft::Cpu device;
+  examples::Device device;
 };
 
 int main(int argc, char** argv) { return translation::run<Single>(argc, argv); }

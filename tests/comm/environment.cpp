@@ -62,6 +62,9 @@ TEST_CASE("launchers tell a process its place") {
   CHECK(torch.launcher == Launcher::torchrun);
   CHECK((torch.rank == 5 && torch.size == 8 && torch.local_rank == 1));
   CHECK((torch.master_address == "node0" && torch.master_port == 29500));
+  Variables with_agent = torchrun;  // the real one's own process listens on the port
+  with_agent["TORCHELASTIC_USE_AGENT_STORE"] = "True";
+  CHECK(read(with_agent).master_port == 29501);
   const auto srun = read(slurm);
   CHECK(srun.launcher == Launcher::slurm);
   CHECK((srun.rank == 2 && srun.size == 3 && srun.local_rank == 0));

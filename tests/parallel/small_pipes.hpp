@@ -47,12 +47,14 @@ requires(stages > 1) struct SmallPipe<Schedule, stages> {
   using Last = nn::Sequential<PipeLayer, PipeNorm>;
 
   template <int>
-  using Middle = PipeLayer;
+  struct Middle {
+    using Type = PipeLayer;
+  };
   template <class Between>
   struct TypeOf;
   template <int... between>
   struct TypeOf<std::integer_sequence<int, between...>> {
-    using Type = Pipe<Schedule, First, Middle<between>..., Last>;
+    using Type = Pipe<Schedule, First, typename Middle<between>::Type..., Last>;
     static Type make() {
       const PipeLayer layer(pipe_dropouts, true);
       return Type(First(PipeEmbedding(small_vocabulary, 24, 0.2f), layer),

@@ -8,7 +8,9 @@
 
 #include <chrono>
 #include <cstring>
+#include <optional>
 #include <span>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -23,13 +25,13 @@ void work(double seconds) {
   }
 }
 
-//! Three ranks, of which the last two are one other process.
+//! Three ranks, of which the last two are one other process and share a GPU.
 struct ThreeRanks {
   static int rank() { return 0; }
   static int ranks() { return 3; }
   static void add_over_ranks(std::span<double> numbers) {
-    const std::vector<double> others{7.0, 0.5, 2e9, 7.0, 0.5, 2e9};
-    std::ranges::copy(others, numbers.begin() + 3);
+    const std::vector<double> others{7.0, 0.5, 2e9, 9.0, 0.25, 3e9, 7.0, 0.5, 2e9, 9.0, 0.25, 3e9};
+    std::ranges::copy(others, numbers.begin() + 6);
   }
 };
 
@@ -39,9 +41,9 @@ TEST_CASE("a thread that works keeps a core busy, and one that sleeps does not")
   UsageMeter meter;
   parallel::OneProcess strategy;
   work(0.2);
-  const auto busy = meter.take(strategy);
+  const auto busy = meter.take(strategy).processes;
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  const auto idle = meter.take(strategy);
+  const auto idle = meter.take(strategy).processes;
   REQUIRE(busy.size() == 1);
   CHECK(idle[0].cores < 0.2);
   CHECK(busy[0].cores > idle[0].cores + 0.2);
@@ -51,10 +53,10 @@ TEST_CASE("a thread that works keeps a core busy, and one that sleeps does not")
 TEST_CASE("memory is what the process holds") {
   UsageMeter meter;
   parallel::OneProcess strategy;
-  const double before = meter.take(strategy)[0].bytes;
+  const double before = meter.take(strategy).processes[0].bytes;
   std::vector<char> held(64 << 20);
   std::memset(held.data(), 1, held.size());
-  const double grown = meter.take(strategy)[0].bytes - before;
+  const double grown = meter.take(strategy).processes[0].bytes - before;
   CHECK(grown > 60e6);
   CHECK(grown < 100e6);
 }
@@ -62,9 +64,11 @@ TEST_CASE("memory is what the process holds") {
 TEST_CASE("ranks of one process are one line") {
   UsageMeter meter;
   ThreeRanks strategy;
-  const auto processes = meter.take(strategy);
-  REQUIRE(processes.size() == 2);
-  CHECK(processes[1] == ProcessUsage{0.5, 2e9});
+  const auto usage = meter.take(strategy);
+  REQUIRE(usage.processes.size() == 2);
+  CHECK(usage.processes[1] == ProcessUsage{0.5, 2e9});
+  CHECK(usage.gpus == std::vector{GpuUsage{0.25, 3e9}});
+  CHECK(to_text(train::Usage{{{0.5, 2e9}}, usage.gpus}) == "0.50 cores 2.00 GB, GPUs 25 % 3.00 GB");
 }
 
 TEST_CASE("few processes are listed, of many the range is told") {
@@ -74,4 +78,28 @@ TEST_CASE("few processes are listed, of many the range is told") {
   many[3] = {0.5, 3e9};
   CHECK(train::to_text(many) == "8 processes: 0.50 to 0.90 cores, 2.00 to 3.00 GB");
   CHECK(train::to_text(std::span<const ProcessUsage>{}).empty());
+}
+
+namespace {
+
+struct OnGpu : parallel::OneProcess {
+  struct Device {
+    std::optional<GpuUsage> told;
+    [[nodiscard]] std::optional<GpuUsage> gpu_usage() const { return told; }
+    static std::string pci_bus_id() { return "0000:3B:00.0"; }
+  };
+  Device of_rank;
+  const Device& device(int) const { return of_rank; }
+};
+
+}  // namespace
+
+TEST_CASE("a GPU is told of where the driver tells") {
+  UsageMeter meter;
+  OnGpu strategy{{}, {GpuUsage{0.9, 5e9}}};
+  CHECK(meter.take(strategy).gpus == std::vector{GpuUsage{0.9, 5e9}});
+  OnGpu silent{{}, {}};
+  CHECK(meter.take(silent).gpus.empty());
+  // No machine has this one.
+  CHECK(!Nvml::library().usage("ffff:ff:1f.7"));
 }

@@ -106,6 +106,11 @@ class EnvironmentReader {
     Environment result = reader.read("RANK", "WORLD_SIZE", "LOCAL_RANK");
     result.master_address = reader.word("MASTER_ADDR");
     result.master_port = reader.number("MASTER_PORT", 1, 65535);
+    // torchrun itself listens on that port, and says so: the ranks take the next one.
+    const char* taken = get("TORCHELASTIC_USE_AGENT_STORE");
+    if (taken != nullptr && std::string_view(taken) == "True") {
+      result.master_port = result.master_port % 65535 + 1;
+    }
     return result;
   }
   if (any("SLURM_STEP_NUM_TASKS")) {

@@ -6,6 +6,7 @@
 #include <weft/comm/any_communicator.hpp>
 #include <weft/comm/environment.hpp>
 #include <weft/comm/launch.hpp>
+#include <weft/comm/sockets.hpp>
 #include <weft/comm/threads.hpp>
 #include <weft/core/error.hpp>
 #if __has_include(<mpi.h>)
@@ -18,10 +19,12 @@ namespace weft::comm {
 //! process.
 //!
 //! Under `mpirun` or `srun` this process is one of their ranks, over MPI, if `mpi.h` was found when
-//! the program was compiled (`mpicxx`). Otherwise the ranks are threads of this process.
+//! the program was compiled (`mpicxx`). With `torchrun`'s variables (RANK, WORLD_SIZE, LOCAL_RANK,
+//! MASTER_ADDR, MASTER_PORT) it is a rank over TCP. Otherwise the ranks are threads of this
+//! process.
 //! **Errors.** ArgumentError if a launcher started another number of ranks than `ranks`, or one
 //! that the program was not compiled for. With threads as `launch_threads`; with processes as
-//! `launch_mpi`.
+//! `launch_mpi` or `launch_sockets`.
 template <class Program>
 void launch_ranks(const Environment& environment, int ranks, Timeout timeout,
                   const Program& program) {
@@ -38,8 +41,8 @@ void launch_ranks(const Environment& environment, int ranks, Timeout timeout,
                              " started ", environment.size));
   }
   if (environment.launcher == Launcher::torchrun) {
-    throw ArgumentError(
-        "torchrun started this process, but ranks on CPUs need MPI: start them by mpirun or srun");
+    launch_sockets(environment, timeout, on_any);
+    return;
   }
 #if __has_include(<mpi.h>)
   launch_mpi(timeout, on_any);

@@ -24,6 +24,7 @@
 
 #include <weft/comm/collectives.hpp>
 #include <weft/comm/communicator.hpp>
+#include <weft/comm/control.hpp>
 #include <weft/comm/deadline.hpp>
 #include <weft/comm/late.hpp>
 #include <weft/comm/launch.hpp>
@@ -43,76 +44,45 @@ inline void check_mpi(int code, const char* call) {
   throw Error(text(call, ": ", std::string(message, static_cast<std::size_t>(length))));
 }
 
-using Clock = std::chrono::steady_clock;
-
-inline Clock::duration clock_duration(Timeout time) {
-  return std::chrono::duration_cast<Clock::duration>(time);
-}
-
-//! What the ranks of a process's world tell each other beside their data: who failed, and whether
-//! one that is waited for waits itself. Nobody answers but in a wait.
-class MpiControl {
+//! Words between the ranks of a process's world, beside their data.
+class MpiControl final : public Control {
  public:
-  explicit MpiControl(Timeout timeout) : timeout_(timeout) {
-    check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &world_), "MPI_Comm_dup");
-    MPI_Comm_set_errhandler(world_, MPI_ERRORS_RETURN);
-    MPI_Comm_rank(world_, &rank_);
-    MPI_Comm_size(world_, &size_);
-    waits_.resize(static_cast<std::size_t>(size_), false);
+  //! Of all ranks; rank and size as MPI has them.
+  static std::shared_ptr<MpiControl> of_world(Timeout timeout) {
+    MPI_Comm world{};
+    check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &world), "MPI_Comm_dup");
+    MPI_Comm_set_errhandler(world, MPI_ERRORS_RETURN);
+    int rank = 0, size = 0;
+    MPI_Comm_rank(world, &rank);
+    MPI_Comm_size(world, &size);
+    return std::make_shared<MpiControl>(world, rank, size, timeout);
   }
-  MpiControl(const MpiControl&) = delete;
-  MpiControl& operator=(const MpiControl&) = delete;
-  ~MpiControl() {
-    if (!failure_) MPI_Comm_free(&world_);
+  MpiControl(MPI_Comm world, int rank, int size, Timeout timeout)
+      : Control(rank, size, timeout), world_(world) {}
+  ~MpiControl() override {
+    if (!failed()) MPI_Comm_free(&world_);
   }
 
-  [[nodiscard]] int rank() const { return rank_; }
-  [[nodiscard]] int size() const { return size_; }
-  [[nodiscard]] Timeout timeout() const { return timeout_; }
-
-  //! Reads what has come. `waiting`: this rank is in a wait and says so to whoever asks.
-  void poll(bool waiting) {
+  void listen(bool waiting) override {
     for (;;) {
       int there = 0;
       MPI_Status status;
       check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, world_, &there, &status), "MPI_Iprobe");
       if (there == 0) return;
-      if (status.MPI_TAG == question && !waiting) return;  // to be answered in the next wait
+      if (status.MPI_TAG == static_cast<int>(Word::question) && !waiting) {
+        return;  // to be answered in the next wait
+      }
       receive(status);
     }
   }
 
-  [[nodiscard]] bool failed() const { return failure_.has_value(); }
-  [[noreturn]] void raise() const { throw CommunicatorAborted(failure_->first, failure_->second); }
-
-  //! Asks a rank whether it waits; `said_to_wait` tells, later.
-  void ask(int other) {
-    waits_[static_cast<std::size_t>(other)] = false;
-    send(other, question, {});
-  }
-  [[nodiscard]] bool said_to_wait(int other) const {
-    return waits_[static_cast<std::size_t>(other)];
-  }
-
-  //! Tells all other ranks of a failure, unless one is known already.
-  void fail(int culprit, const std::string& message) {
-    if (failure_) return;
-    failure_ = {culprit, message};
-    const std::string bytes = text(culprit, " ", message);
-    for (int other = 0; other < size_; ++other) {
-      if (other != rank_) send(other, failure, bytes);
-    }
-  }
-
  private:
-  static constexpr int failure = 1, question = 2, answer = 3;
-
   //! Small, so that MPI takes it at once whether or not the other rank is alive.
-  void send(int to, int tag, const std::string& bytes) {
-    outgoing_.push_back(std::make_unique<std::string>(bytes.substr(0, 1000)));
+  void say(int to, Word word, const std::string& bytes) override {
+    outgoing_.push_back(std::make_unique<std::string>(bytes));
     MPI_Request request;
-    check_mpi(MPI_Isend(outgoing_.back()->data(), static_cast<int>(outgoing_.back()->size()),
-                        MPI_BYTE, to, tag, world_, &request),
+    check_mpi(MPI_Isend(outgoing_.back()->data(), static_cast<int>(bytes.size()), MPI_BYTE, to,
+                        static_cast<int>(word), world_, &request),
               "MPI_Isend");
     MPI_Request_free(&request);
   }
@@ -124,22 +94,10 @@ class MpiControl {
     check_mpi(MPI_Recv(message.data(), bytes, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG, world_,
                        MPI_STATUS_IGNORE),
               "MPI_Recv");
-    if (status.MPI_TAG == question) {
-      send(status.MPI_SOURCE, answer, {});
-    } else if (status.MPI_TAG == answer) {
-      waits_[static_cast<std::size_t>(status.MPI_SOURCE)] = true;
-    } else if (!failure_) {
-      const auto space = message.find(' ');
-      failure_ = {std::atoi(message.c_str()), message.substr(space + 1)};
-    }
+    heard(status.MPI_SOURCE, static_cast<Word>(status.MPI_TAG), message);
   }
 
-  Timeout timeout_;
-  MPI_Comm world_{};
-  int rank_ = 0;
-  int size_ = 0;
-  std::vector<bool> waits_;
-  std::optional<std::pair<int, std::string>> failure_;
+  MPI_Comm world_;
   std::vector<std::unique_ptr<std::string>> outgoing_;  // MPI may still read them
 };
 
@@ -195,38 +153,24 @@ class MpiCommunicator {
     [[nodiscard]] bool done() {
       if (requests_.empty()) return true;
       if (test()) return true;
-      group_->control->poll(/*waiting=*/false);
+      group_->control->listen(/*waiting=*/false);
       if (group_->control->failed()) group_->control->raise();
       return false;
     }
 
     void wait() {
       if (requests_.empty()) return;
-      detail::MpiControl& control = *group_->control;
-      constexpr Timeout patience{1.0};  // for an answer
-      constexpr int most_questions = 5;
-      auto deadline = detail::Clock::now() + detail::clock_duration(control.timeout());
-      int questions = 0;
-      while (!test()) {
-        control.poll(/*waiting=*/true);
-        if (control.failed()) control.raise();
-        sched_yield();
-        if (detail::Clock::now() < deadline) continue;
-        const int peer = missing_peer();
-        const int outer = group_->outer[static_cast<std::size_t>(peer)];
-        // The one that is late does not answer; one that waits itself knows better who is.
-        if (questions > 0 && !control.said_to_wait(outer)) {
-          control.fail(outer, late_text(outer, purpose_, control.timeout(),
-                                        group_->last_seen[static_cast<std::size_t>(peer)]));
-        } else if (questions == most_questions) {
-          control.fail(outer, text("the ranks wait for each other: rank ", control.rank(), " in ",
-                                   to_text(purpose_), " for rank ", outer));
-        } else {
-          control.ask(outer);
-          ++questions;
-          deadline = detail::Clock::now() + detail::clock_duration(patience);
-        }
-      }
+      group_->control->wait(
+          purpose_,
+          [this] {
+            if (test()) return true;
+            sched_yield();
+            return false;
+          },
+          [this] {
+            const auto peer = static_cast<std::size_t>(missing_peer());
+            return std::pair(group_->outer[peer], group_->last_seen[peer]);
+          });
     }
 
    private:
@@ -287,7 +231,7 @@ class MpiCommunicator {
 
   //! All processes. Between MPI_Init and MPI_Finalize; `launch_mpi` sees to both.
   explicit MpiCommunicator(Timeout timeout = default_timeout) {
-    const auto control = std::make_shared<detail::MpiControl>(timeout);
+    const auto control = detail::MpiControl::of_world(timeout);
     std::vector<int> outer;
     for (int rank = 0; rank < control->size(); ++rank) outer.push_back(rank);
     MPI_Comm copy{};

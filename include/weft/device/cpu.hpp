@@ -69,6 +69,7 @@ class Cpu {
 
   //! Several passes over parameters take a block after the other: it is in cache for the next.
   static constexpr bool small_passes = true;
+  static constexpr bool on_host = true;
 
   static bool shares_memory(const Cpu&, const Cpu&) { return true; }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <string>
 
 #include <cuda_runtime_api.h>
@@ -16,6 +17,7 @@
 #include <weft/device/cuda_lanes.cuh>
 #include <weft/device/cuda_staging.cuh>
 #include <weft/device/device.hpp>
+#include <weft/device/nvml.hpp>
 #include <weft/device/worker.hpp>
 
 namespace weft {
@@ -58,6 +60,7 @@ class Cuda {
   //! for it.
   explicit Cuda(int threads = 1, int index = 0) : index_(index), arena_(gpu_memory) {
     static_cast<void>(threads);
+    expect_driver();
     int gpus = 0;
     detail::expect_success(cudaGetDeviceCount(&gpus), "looking for GPUs");
     if (gpus == 0) throw CudaError("looking for GPUs: there is none");
@@ -84,6 +87,19 @@ class Cuda {
   //! Which GPU it is on, and the stream of its operations.
   [[nodiscard]] int gpu() const { return gpu_; }
   [[nodiscard]] cudaStream_t stream() const { return stream_; }
+  //! Which of the machine's GPUs it is, whatever CUDA_VISIBLE_DEVICES says.
+  [[nodiscard]] std::string pci_bus_id() const {
+    char id[32] = "";
+    detail::expect_success(cudaDeviceGetPCIBusId(id, sizeof id, gpu_), "asking for a PCI bus");
+    return id;
+  }
+  //! As the driver tells it.
+  [[nodiscard]] std::optional<GpuUsage> gpu_usage() const {
+    return Nvml::library().usage(pci_bus_id());
+  }
+
+  //! Makes the GPU that of the calling thread, for calls of CUDA's own.
+  void activate() const { detail::expect_success(cudaSetDevice(gpu_), "choosing a GPU"); }
 
   [[nodiscard]] Memory allocate(index_t bytes) {
     activate();
@@ -154,6 +170,7 @@ class Cuda {
 
   //! A pass over parameters takes them all at once.
   static constexpr bool small_passes = false;
+  static constexpr bool on_host = false;
 
   static bool shares_memory(const Cuda& a, const Cuda& b) { return a.gpu_ == b.gpu_; }
 
@@ -213,8 +230,18 @@ class Cuda {
       },
       [](void* segment) { cudaFree(segment); }};
 
-  //! Makes the GPU that of the calling thread.
-  void activate() const { detail::expect_success(cudaSetDevice(gpu_), "choosing a GPU"); }
+  //! **Errors.** CudaError without a driver, or with one older than the toolkit's least.
+  static void expect_driver() {
+    int serves = 0;
+    cudaDriverGetVersion(&serves);
+    const auto version = [](int number) { return text(number / 1000, ".", number % 1000 / 10); };
+    if (serves == 0) throw CudaError("looking for GPUs: there is no NVIDIA driver");
+    if (serves / 1000 < CUDART_VERSION / 1000) {
+      throw CudaError(text("the NVIDIA driver serves CUDA ", version(serves),
+                           ", the program was compiled with CUDA ", version(CUDART_VERSION),
+                           ": install a newer driver"));
+    }
+  }
 
   //! **Errors.** CudaError unless the program holds code for the GPU.
   void expect_code() const;

@@ -19,7 +19,8 @@ namespace weft {
 //! the worker, or, while the worker is idle, any other. `submit` hands the worker a task;
 //! `synchronize` returns when what was called before it has ended. `shares_memory(a, b)`: an
 //! operation on `a` may read what lies on `b`. `discard` says that bytes are of no use until they are
-//! written again: what lies there is then undefined, and need not take memory.
+//! written again: what lies there is then undefined, and need not take memory. `on_host`: whether the
+//! host reads and writes the memory as its own.
 //!
 //! `upload` copies from the host's memory and `download` to it: when they return, the host's bytes
 //! may be changed, or are there. `copy` copies what the device can read, `clear` writes zeros, both in
@@ -40,6 +41,7 @@ concept Device = requires(D& device, D& other, void* pointer, const void* from,
   device.synchronize();
   { D::shares_memory(other, other) } -> std::same_as<bool>;
   { D::small_passes } -> std::convertible_to<bool>;
+  { D::on_host } -> std::convertible_to<bool>;
   { to_text(other) } -> std::convertible_to<std::string>;
 };
 

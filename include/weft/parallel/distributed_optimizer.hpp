@@ -12,6 +12,7 @@
 #include <weft/comm/check_same.hpp>
 #include <weft/comm/collectives.hpp>
 #include <weft/comm/communicator.hpp>
+#include <weft/comm/device_communicator.hpp>
 #include <weft/comm/threads.hpp>
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
@@ -59,6 +60,7 @@ class DistributedOptimizer {
       : device_(&device),
         communicator_(&communicator),
         recipe_(agreed(communicator, static_cast<index_t>(values.size()), clip_norm, wire)),
+        moving_(comm::device_communicator(device, communicator, comm::PostedBy::all)),
         layout_(layout_of(static_cast<index_t>(values.size()))),
         plan_(plan_buckets(layout_, buckets), layout_.trained, communicator.size()),
         exchange_(
@@ -73,9 +75,9 @@ class DistributedOptimizer {
 
   //! One update by the mean gradient over what all ranks counted.
   //!
-  //! **Shapes.** gradients: one for each value, of the *sum* of this rank's losses; afterwards the
-  //! sums over all ranks. `loss`: that sum, and how many it is the sum of. For a mean over ranks,
-  //! as Horovod takes it, let every rank count 1.
+  //! **Shapes.** gradients: one for each value, on the device, of the *sum* of this rank's losses;
+  //! afterwards the sums over all ranks. `loss`: that sum, and how many it is the sum of. For a
+  //! mean over ranks, as Horovod takes it, let every rank count 1.
   //! **Errors.** ShapeError unless there is a gradient for each value.
   StepReport step(std::span<float> gradients, const LossSum& loss, double rate) {
     if (static_cast<index_t>(gradients.size()) != layout_.trained) {
@@ -101,17 +103,17 @@ class DistributedOptimizer {
   //! it has read a saved state.
   void broadcast_state(int root) {
     const auto send = [&](const Tensor<float, D>& tensor, const char* what) {
-      comm::broadcast(*communicator_,
-                      std::span(tensor.data(), static_cast<std::size_t>(tensor.size())), root,
-                      {"broadcast", what});
+      comm::broadcast(moving_, std::span(tensor.data(), static_cast<std::size_t>(tensor.size())),
+                      root, {"broadcast", what});
     };
     send(state_.values(), "values");
-    for (std::size_t i = 0; i < state_.buffers; ++i) send(state_.buffer(i), "optimizer's buffers");
+    for (std::size_t i = 0; i != state_.buffers; ++i) send(state_.buffer(i), "optimizer's buffers");
     std::array<index_t, 2> counters{state_.updates(), state_.skipped()};
     comm::broadcast(*communicator_, std::span<index_t>(counters), root, {"broadcast", "counters"});
     state_.set_counters(counters[0], counters[1]);
   }
 
+  //! On the device.
   [[nodiscard]] std::span<float> values() const {
     return {state_.values().data(), static_cast<std::size_t>(layout_.trained)};
   }
@@ -141,6 +143,7 @@ class DistributedOptimizer {
   D* device_;
   C* communicator_;
   Recipe recipe_;
+  comm::DeviceCommunicator<D, C> moving_;  // for what lies on the device
   nn::ParameterLayout layout_;
   ShardPlan plan_;
   float* gradients_ = nullptr;  // of the step under way

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 #include <span>
 #include <utility>
@@ -12,6 +11,7 @@
 
 #include <weft/comm/collectives.hpp>
 #include <weft/comm/communicator.hpp>
+#include <weft/comm/device_communicator.hpp>
 #include <weft/comm/exposed_time.hpp>
 #include <weft/core/bfloat16.hpp>
 #include <weft/core/chunks.hpp>
@@ -22,6 +22,7 @@
 #include <weft/ops/convert.hpp>
 #include <weft/ops/reduce.hpp>
 #include <weft/parallel/exchange.hpp>
+#include <weft/parallel/gradient_squares.hpp>
 #include <weft/parallel/lanes.hpp>
 #include <weft/parallel/shard_plan.hpp>
 #include <weft/tensor/tensor.hpp>
@@ -58,7 +59,8 @@ class GradientExchange {
                    Exchange exchange = {})
       : device_(&device),
         communicator_(&communicator),
-        gathering_(communicator.split(0, communicator.rank())),
+        scattering_(comm::device_communicator(device, communicator, comm::PostedBy::all)),
+        gathering_(comm::device_communicator(device, communicator, comm::PostedBy::all)),
         layout_(&layout),
         held_sums_(exchange.order, lanes, communicator.size()),
         held_(std::move(held)),
@@ -66,7 +68,7 @@ class GradientExchange {
         exchange_(exchange),
         plan_(&plan),
         under_way_(plan.size()),
-        squares_(static_cast<std::size_t>(ops::block_count(layout.trained))) {
+        squares_(device, layout.trained) {
     if (own_lanes().size() == 0) no_lanes_ = Tensor<float, D>(device, {layout.gradients});
   }
 
@@ -107,11 +109,11 @@ class GradientExchange {
     if (keep_ == Keep::all) {
       for (std::size_t b = 0; b < plan_->size(); ++b) finish_gather(b);
     }
-    return gathered_squares();
+    return squares_.gather(*communicator_, *plan_, update_, exposed_);
   }
 
   //! The sums of squares of the gradients, block by block, after `finish`.
-  [[nodiscard]] const std::vector<double>& squares() const { return squares_; }
+  [[nodiscard]] const std::vector<double>& squares() const { return squares_.by_block(); }
 
   //! The seconds spent in waiting since the last call: communication that no work hid.
   [[nodiscard]] double take_exposed_s() { return exposed_.take(); }
@@ -123,16 +125,18 @@ class GradientExchange {
   }
 
  private:
+  using DeviceC = comm::DeviceCommunicator<D, C>;
+
   //! One parameter may fill many buckets, which are then ready at once.
   static constexpr std::size_t most_under_way = 4;
 
   struct UnderWay {
-    std::size_t missing = 0;  // places that are not complete
-    typename C::Transfer sending{};
-    typename C::Transfer gathering{};
+    std::size_t missing = 0;         // places that are not complete
     Tensor<float, D> staged{};       // what other ranks' lanes sent for the piece of this rank
     Tensor<Bfloat16, D> arriving{};  // the same, as it comes over a narrow wire
     Tensor<Bfloat16, D> leaving{};   // what this rank sends over one, and then the bucket's sums
+    typename DeviceC::Transfer sending{};  // given up before the memory is
+    typename DeviceC::Transfer gathering{};
   };
 
   [[nodiscard]] int rank() const { return communicator_->rank(); }
@@ -152,7 +156,8 @@ class GradientExchange {
     }
   }
 
-  //! Goes on with whatever can go on, without waiting.
+  //! Goes on with whatever can go on, without waiting: where parameters are sharded, another rank
+  //! may need this one first.
   void progress() {
     while (reduced_ < launched_ && under_way_[reduced_].sending.done()) reduce(reduced_++);
     while (launched_ < plan_->size() && under_way_[launched_].missing == 0 &&
@@ -177,7 +182,7 @@ class GradientExchange {
                      return std::exchange(place, place + n);
                    });
     }
-    communicator_->post(messages_, purpose("reduce_scatter", b), bucket.sending);
+    scattering_.post(messages_, purpose("reduce_scatter", b), bucket.sending);
   }
 
   //! Messages that bring others' parts of this rank's piece to `arriving`, and take `leaving(from,
@@ -255,11 +260,7 @@ class GradientExchange {
       ops::add_blocks(*device_, end - begin, 0, ops::block_count(end - begin),
                       home + use.from + begin - use.to, home + begin);
     }
-    const Range blocks{mine.begin / ops::block_size, ops::block_count(mine.end)};
-    if (mine.size() > 0) {
-      ops::sum_of_squares(*device_, layout_->trained, blocks.begin, blocks.end, home,
-                          squares_.data());
-    }
+    squares_.add(mine, home);
     bucket.staged = {};
     if (keep_ == Keep::only_mine) discard_all_but_sums(b);
     if (keep_ == Keep::all) start_gather_of_sums(b);
@@ -304,7 +305,7 @@ class GradientExchange {
       ops::add_blocks(*device_, n, 0, ops::block_count(n), sum(right), sum(left));
     });
     if (at[0] != home) {
-      std::memcpy(home, at[0], static_cast<std::size_t>(n) * sizeof(float));
+      device_->copy(home, at[0], n * index_t{sizeof(float)});
     }
   }
 
@@ -341,47 +342,13 @@ class GradientExchange {
     under_way_[b].leaving = {};
   }
 
-  //! Every rank's sums of squares, added block by block.
-  [[nodiscard]] double gathered_squares() {
-    std::vector<Range> blocks;  // of the parameters, rank by rank
-    std::vector<Range> pieces;  // where they are in `packed`
-    index_t place = 0;
-    for (int r = 0; r < ranks(); ++r) {
-      const index_t begin = place;
-      for (std::size_t b = 0; b < plan_->size(); ++b) {
-        blocks.push_back(plan_->blocks(b, r));
-        place += blocks.back().size();
-      }
-      pieces.push_back({begin, place});
-    }
-    std::vector<double> packed(squares_.size());
-    const auto for_packed = [&](const auto& f) {
-      index_t at = 0;
-      for (const Range part : blocks) {
-        for (index_t block = part.begin; block < part.end; ++block) {
-          f(packed[static_cast<std::size_t>(at++)], squares_[static_cast<std::size_t>(block)]);
-        }
-      }
-    };
-    for_packed([](double& packed_sum, double sum) { packed_sum = sum; });
-    typename C::Transfer transfer;
-    comm::start_all_gather(gathering_, packed.data(), std::span<const Range>(pieces),
-                           {"all_gather", "squared sums", comm::Purpose::none, update_}, transfer,
-                           messages_);
-    exposed_.wait(transfer);
-    for_packed([](double packed_sum, double& sum) { sum = packed_sum; });
-    double squares = 0.0;
-    for (const double sum : squares_) squares += sum;
-    return squares;
-  }
-
   [[nodiscard]] comm::Purpose purpose(const char* collective, std::size_t b) const {
     return {collective, "bucket", static_cast<index_t>(b), update_};
   }
 
   D* device_;
   C* communicator_;
-  C gathering_;  // its messages keep an order of their own
+  DeviceC scattering_, gathering_;  // the messages of each keep an order of their own
   const nn::ParameterLayout* layout_;
   SumsOfRanks held_sums_;
   Held held_;
@@ -390,7 +357,7 @@ class GradientExchange {
   Exchange exchange_;
   const ShardPlan* plan_;
   std::vector<UnderWay> under_way_;
-  std::vector<double> squares_;  // sums of them, block by block
+  GradientSquares<D> squares_;
   std::vector<comm::Message> messages_;
   std::vector<Range> pieces_;
   comm::ExposedTime exposed_;

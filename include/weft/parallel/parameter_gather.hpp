@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <weft/comm/communicator.hpp>
+#include <weft/comm/device_communicator.hpp>
 #include <weft/comm/exposed_time.hpp>
 #include <weft/core/chunks.hpp>
 #include <weft/core/error.hpp>
@@ -43,7 +44,7 @@ class ParameterGather final : public PassObserver {
   ParameterGather(D& device, C& communicator, const nn::ParameterLayout& layout,
                   const ShardPlan& plan, float* values, bool reshard_after_forward = true)
       : device_(&device),
-        gathering_(communicator.split(0, communicator.rank())),
+        gathering_(comm::device_communicator(device, communicator, comm::PostedBy::all)),
         plan_(&plan),
         values_(values),
         reshard_after_forward_(reshard_after_forward),
@@ -108,7 +109,8 @@ class ParameterGather final : public PassObserver {
   [[nodiscard]] double take_exposed_s() { return exposed_.take(); }
 
  private:
-  using Transfer = typename C::Transfer;
+  using DeviceC = comm::DeviceCommunicator<D, C>;
+  using Transfer = typename DeviceC::Transfer;
 
   struct Piece {
     Range blocks;
@@ -221,7 +223,7 @@ class ParameterGather final : public PassObserver {
   }
 
   D* device_;
-  C gathering_;  // its messages keep an order of their own
+  DeviceC gathering_;  // its messages keep an order of their own
   const ShardPlan* plan_;
   float* values_;
   bool reshard_after_forward_;

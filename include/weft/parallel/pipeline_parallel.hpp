@@ -15,6 +15,7 @@
 #include <weft/comm/check_same.hpp>
 #include <weft/comm/collectives.hpp>
 #include <weft/comm/communicator.hpp>
+#include <weft/comm/device_communicator.hpp>
 #include <weft/comm/threads.hpp>
 #include <weft/core/chunks.hpp>
 #include <weft/core/fingerprint.hpp>
@@ -89,6 +90,7 @@ requires(is_pipe<Model>) class PipelineParallel : public OverRanks<C> {
         gradients_(device, layout_),
         pipeline_(agreed(communicator, recipe, table, objective_.layout())
                       .split(replica(), rank_in_pipe())),
+        moving_(comm::device_communicator(device, pipeline_, comm::PostedBy::pair)),
         replicas_(communicator.split(rank_in_pipe(), replica())),
         plan_(plan_buckets_of_ranges(layout_, places_.trained(rank_in_pipe()), buckets),
               places_.trained(rank_in_pipe()), replicas_.size()),
@@ -179,6 +181,7 @@ requires(is_pipe<Model>) class PipelineParallel : public OverRanks<C> {
 
  private:
   using OverRanks<C>::communicator_;
+  using DeviceC = comm::DeviceCommunicator<D, C>;
 
   static const Recipe& checked(const Recipe& recipe, const TableView& table, int ranks) {
     recipe.check();
@@ -287,11 +290,11 @@ requires(is_pipe<Model>) class PipelineParallel : public OverRanks<C> {
   //! Moves `size` numbers from one rank of the pipeline to another.
   void move(int from, int to, float* numbers, index_t size, const char* what) {
     if (from == to || (rank_in_pipe() != from && rank_in_pipe() != to)) return;
-    typename C::Transfer transfer;
+    typename DeviceC::Transfer transfer;
     const comm::Message messages[] = {rank_in_pipe() == from
                                           ? comm::send_to(to, numbers, size)
                                           : comm::receive_from(from, numbers, size)};
-    pipeline_.post(messages, {"send", what, comm::Purpose::none, state_.steps()}, transfer);
+    moving_.post(messages, {"send", what, comm::Purpose::none, state_.steps()}, transfer);
     transfer.wait();
   }
 
@@ -329,28 +332,37 @@ requires(is_pipe<Model>) class PipelineParallel : public OverRanks<C> {
   void add_divided_blocks(std::vector<double>& sums) {
     const auto divided = places_.divided_blocks();
     if (divided.empty()) return;
-    Tensor<float, D> numbers(*device_, {std::ssize(divided) * ops::block_size});
-    std::fill_n(numbers.data(), numbers.size(), 0.0f);
-    float* at = numbers.data();
+    const auto count = std::ssize(divided);
+    const auto bytes_of = [](index_t n) { return n * index_t{sizeof(float)}; };
+    Tensor<float, D> gradients(*device_, {count * ops::block_size});
+    device_->clear(gradients.data(), bytes_of(gradients.size()));
+    float* at = gradients.data();
     for (const index_t block : divided) {
       const index_t begin = block * ops::block_size;
       for (const Range mine : plan_.owned(replica())) {
         const Range part{std::max(mine.begin, begin), std::min(mine.end, begin + ops::block_size)};
         if (part.size() > 0) {
-          std::copy_n(gradients_.data() + part.begin, part.size(), at + (part.begin - begin));
+          device_->copy(at + (part.begin - begin), gradients_.data() + part.begin,
+                        bytes_of(part.size()));
         }
       }
       at += ops::block_size;
     }
     // Of each number all ranks but one have 0: the sum is the number itself.
-    comm::all_reduce(*communicator_, std::span(numbers.data(), at),
+    auto numbers = to_host(gradients);
+    comm::all_reduce(*communicator_, std::span(numbers),
                      {"all_reduce", "divided blocks", comm::Purpose::none, state_.steps()});
-    at = numbers.data();
-    for (const index_t block : divided) {
+    device_->upload(gradients.data(), numbers.data(), bytes_of(gradients.size()));
+    const Tensor<double, D> squares(*device_, {count});
+    for (index_t i = 0; i < count; ++i) {
       const index_t size =
-          std::min(ops::block_size, objective_.layout().trained - block * ops::block_size);
-      ops::sum_of_squares(*device_, size, 0, 1, at, &sums[static_cast<std::size_t>(block)]);
-      at += ops::block_size;
+          objective_.layout().trained - divided[static_cast<std::size_t>(i)] * ops::block_size;
+      ops::sum_of_squares(*device_, std::min(ops::block_size, size), 0, 1,
+                          gradients.data() + i * ops::block_size, squares.data() + i);
+    }
+    const auto found = to_host(squares);
+    for (std::size_t i = 0; i < divided.size(); ++i) {
+      sums[static_cast<std::size_t>(divided[i])] = found[i];
     }
   }
 
@@ -361,8 +373,9 @@ requires(is_pipe<Model>) class PipelineParallel : public OverRanks<C> {
   StagePlaces places_;
   nn::ParameterLayout layout_;  // of this rank's gradients
   nn::Gradients<D> gradients_;
-  C pipeline_;  // the ranks of this replica
-  C replicas_;  // the ranks with the same stages
+  C pipeline_;      // the ranks of this replica
+  DeviceC moving_;  // the same, for what lies on the device
+  C replicas_;      // the ranks with the same stages
   ShardPlan plan_;
   GradientExchange<D, C> exchange_;
   StageRunner<Objective, D, C> runner_;
@@ -375,7 +388,9 @@ template <class Model, class Loss, Shard shard, class Optimizer, class D, comm::
 requires(is_pipe<Model>) class PipelineParallel<Model, Loss, shard, Optimizer, D, C>::Whole {
  public:
   explicit Whole(PipelineParallel& strategy) : strategy_(&strategy) {
-    comm::all_gather_ranges(strategy.pipeline_, strategy.state_.values().data(),
+    auto gathering =
+        comm::device_communicator(*strategy.device_, strategy.pipeline_, comm::PostedBy::all);
+    comm::all_gather_ranges(gathering, strategy.state_.values().data(),
                             [&](int r) { return strategy.places_.trained(r); },
                             {"all_gather", "all parameters"});
   }

@@ -61,10 +61,13 @@ inline constexpr index_t cost_of = nn::parameter_count(Module());
 template <int stages, index_t behind, class... Ms>
 inline constexpr auto cuts_of = balanced_cuts<stages>(std::array{cost_of<Ms>...}, behind);
 
-//! Modules `begin` to `begin + sizeof...(I) - 1`.
-template <int begin, class... Ms, std::size_t... I>
-[[nodiscard]] constexpr auto slice(const nn::Sequential<Ms...>& model, std::index_sequence<I...>) {
-  return nn::Sequential(std::get<static_cast<std::size_t>(begin) + I>(model.modules)...);
+//! Modules `begin` to `end - 1`.
+template <int begin, int end, class... Ms>
+[[nodiscard]] constexpr auto slice(const nn::Sequential<Ms...>& model) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return nn::Sequential(std::get<static_cast<std::size_t>(begin) + I>(model.modules)...);
+  }
+  (std::make_index_sequence<static_cast<std::size_t>(end - begin)>{});
 }
 
 template <class... Ms>
@@ -85,8 +88,7 @@ template <Schedule S, int stages, index_t loss_parameters = 0, class... Ms>
   if constexpr (stages > 0 && stages <= detail::count_of<Ms...>) {
     constexpr auto cuts = detail::cuts_of<stages, loss_parameters, Ms...>;
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
-      return make_pipe<S>(detail::slice<cuts[I]>(
-          model, std::make_index_sequence<static_cast<std::size_t>(cuts[I + 1] - cuts[I])>{})...);
+      return make_pipe<S>(detail::slice<cuts[I], cuts[I + 1]>(model)...);
     }
     (std::make_index_sequence<static_cast<std::size_t>(stages)>{});
   }

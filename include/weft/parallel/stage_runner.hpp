@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <weft/comm/communicator.hpp>
+#include <weft/comm/device_communicator.hpp>
 #include <weft/comm/exposed_time.hpp>
 #include <weft/core/chunks.hpp>
 #include <weft/core/clock.hpp>
@@ -53,8 +54,8 @@ class StageRunner {
   //! Rank r of the communicator is rank r of the table. All of them call it.
   StageRunner(D& device, C& communicator, const Objective& objective, Recompute recompute)
       : device_(&device),
-        activations_(communicator.split(0, communicator.rank())),
-        gradients_(communicator.split(0, communicator.rank())),
+        activations_(comm::device_communicator(device, communicator, comm::PostedBy::pair)),
+        gradients_(comm::device_communicator(device, communicator, comm::PostedBy::pair)),
         objective_(&objective),
         recompute_(recompute) {}
 
@@ -103,6 +104,8 @@ class StageRunner {
   [[nodiscard]] double take_exposed_s() { return exposed_.take(); }
 
  private:
+  using DeviceC = comm::DeviceCommunicator<D, C>;
+
   template <int stage>
   using Stage = std::remove_cvref_t<decltype(std::declval<const Model&>().template stage<stage>())>;
 
@@ -128,8 +131,8 @@ class StageRunner {
   };
 
   struct Sent {
-    typename C::Transfer transfer;
     Tensor<float, D> numbers;  // stay until they have arrived
+    typename DeviceC::Transfer transfer;
   };
 
   [[nodiscard]] int rank() const { return activations_.rank(); }
@@ -207,12 +210,12 @@ class StageRunner {
     }();
     if (table_.splits_backward) ctx.put_off_gradients(put_off(action));
     Store<stage> store = std::exchange(std::get<stage>(stores_)[m], {});
-    const auto& module = objective_->model().template stage<stage>();
-    if (recomputes(m)) store.saved = module.forward(ctx, std::exchange(store.input, {})).saved;
+    const auto& layers = objective_->model().template stage<stage>();
+    if (recomputes(m)) store.saved = layers.forward(ctx, std::exchange(store.input, {})).saved;
     if constexpr (stage == 0) {
-      module.backward(ctx, std::move(store.saved), dy);
+      layers.backward(ctx, std::move(store.saved), dy);
     } else {
-      const auto dx = module.backward(ctx, std::move(store.saved), dy);
+      const auto dx = layers.backward(ctx, std::move(store.saved), dy);
       hand_on(action, StageValue<std::remove_cvref_t<decltype(dx)>>::numbers(dx));
     }
   }
@@ -256,8 +259,13 @@ class StageRunner {
       arrays[i] = Tensor<float, D>(*device_, shapes[i]);
       const comm::Message messages[] = {
           comm::receive_from(from, arrays[i].data(), arrays[i].size())};
-      link(action).post(messages, purpose(action), received_);
-      exposed_.wait(received_);
+      try {
+        link(action).post(messages, purpose(action), received_);
+        exposed_.wait(received_);
+      } catch (...) {
+        received_ = {};  // before the memory goes
+        throw;
+      }
     }
     return StageValue<Value>::of(std::move(arrays), part.input);
   }
@@ -267,7 +275,7 @@ class StageRunner {
     return here_[static_cast<std::size_t>(table_.place_of(taker))];
   }
 
-  [[nodiscard]] C& link(Action taker) {
+  [[nodiscard]] DeviceC& link(Action taker) {
     return taker.work() == Work::forward ? activations_ : gradients_;
   }
   [[nodiscard]] comm::Purpose purpose(Action taker) const {
@@ -276,8 +284,8 @@ class StageRunner {
   }
 
   D* device_;
-  C activations_;  // two channels, since of two ranks either sends the other both
-  C gradients_;
+  DeviceC activations_;  // two channels, since of two ranks either sends the other both
+  DeviceC gradients_;
   const Objective* objective_;
   Recompute recompute_;
   TableView table_{};  // of the batch under way, as all that follows
@@ -287,7 +295,7 @@ class StageRunner {
   std::vector<nn::PutOff> put_off_;
   std::vector<StageNumbers<most_arrays, D>> here_;
   std::deque<Sent> sent_;
-  typename C::Transfer received_{};
+  typename DeviceC::Transfer received_{};
   comm::ExposedTime exposed_;
   Trace* trace_ = nullptr;
 };

@@ -15,9 +15,11 @@
 #include <vector>
 
 #include <weft/core/clock.hpp>
+#include <weft/core/fingerprint.hpp>
 #include <weft/core/fixed.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/text.hpp>
+#include <weft/device/nvml.hpp>
 
 namespace weft::train {
 
@@ -47,30 +49,63 @@ struct ProcessUsage {
               " cores, ", gigabytes(small.bytes), " to ", gigabytes(large.bytes), " GB");
 }
 
+//! "97 % 61.20 GB" of each GPU.
+[[nodiscard]] inline std::string to_text(std::span<const GpuUsage> gpus) {
+  std::string line;
+  for (const GpuUsage& gpu : gpus) {
+    line += text(line.empty() ? "" : " | ", fixed(100 * gpu.busy, 0), " % ",
+                 fixed(gpu.bytes * 1e-9, 2), " GB");
+  }
+  return line;
+}
+
+//! What a run has of its machines.
+struct Usage {
+  std::vector<ProcessUsage> processes;
+  std::vector<GpuUsage> gpus;
+};
+
+//! "1.98 cores 1.2 GB, GPUs 97 % 61.20 GB".
+[[nodiscard]] inline std::string to_text(const Usage& usage) {
+  const std::string gpus = to_text(std::span(usage.gpus));
+  return to_text(std::span(usage.processes)) + (gpus.empty() ? "" : ", GPUs " + gpus);
+}
+
 //! Measures this process from its making, and from each `take`, on.
 class UsageMeter {
  public:
-  //! The usage since the last call, of every process that has ranks of the strategy, in the order
-  //! of their ranks. All ranks call it.
+  //! The usage since the last call, of every process that has ranks of the strategy and of every
+  //! GPU that the driver tells about, in the order of their ranks. All ranks call it.
   template <class Strategy>
-  [[nodiscard]] std::vector<ProcessUsage> take(Strategy& strategy) {
+  [[nodiscard]] Usage take(Strategy& strategy) {
     const double now = monotonic_seconds(), worked = processor_seconds();
-    // Sums over ranks of what one of them has: rank by rank its process, cores and bytes.
-    constexpr std::size_t facts = 3;
+    // Sums over ranks of what one of them has, rank by rank.
+    enum Fact : std::size_t { process, cores, bytes, gpu, gpu_busy, gpu_bytes, facts };
     std::vector<double> all(facts * static_cast<std::size_t>(strategy.ranks()));
-    const std::size_t mine = facts * static_cast<std::size_t>(strategy.rank());
-    all[mine] = static_cast<double>(process_number());
-    all[mine + 1] = (worked - std::exchange(worked_, worked)) / (now - std::exchange(begin_, now));
-    all[mine + 2] = static_cast<double>(own_memory_bytes());
-    strategy.add_over_ranks(std::span(all));
-    std::vector<ProcessUsage> processes;
-    std::vector<double> seen;
-    for (std::size_t at = 0; at < all.size(); at += facts) {
-      if (std::ranges::count(seen, all[at]) > 0) continue;
-      seen.push_back(all[at]);
-      processes.push_back({all[at + 1], all[at + 2]});
+    const auto mine = std::span(all).subspan(facts * static_cast<std::size_t>(strategy.rank()));
+    mine[process] = static_cast<double>(process_number());
+    mine[cores] = (worked - std::exchange(worked_, worked)) / (now - std::exchange(begin_, now));
+    mine[bytes] = static_cast<double>(own_memory_bytes());
+    if constexpr (requires { strategy.device(0).gpu_usage(); }) {
+      if (const auto usage = strategy.device(0).gpu_usage()) {
+        mine[gpu] = static_cast<double>(gpu_number(strategy.device(0).pci_bus_id()));
+        mine[gpu_busy] = usage->busy;
+        mine[gpu_bytes] = usage->bytes;
+      }
     }
-    return processes;
+    strategy.add_over_ranks(std::span(all));
+    Usage found;
+    std::vector<double> seen{0.0};  // no GPU has this number
+    const auto is_new = [&](double number) {
+      if (std::ranges::count(seen, number) > 0) return false;
+      seen.push_back(number);
+      return true;
+    };
+    for (std::size_t at = 0; at < all.size(); at += facts) {
+      if (is_new(all[at + process])) found.processes.push_back({all[at + cores], all[at + bytes]});
+      if (is_new(all[at + gpu])) found.gpus.push_back({all[at + gpu_busy], all[at + gpu_bytes]});
+    }
+    return found;
   }
 
  private:
@@ -96,6 +131,11 @@ class UsageMeter {
 
   //! Tells processes apart, on several hosts too: their numbers alone may meet.
   static index_t process_number() { return index_t{gethostid() & 0xffff} << 32 | getpid(); }
+  //! The same for GPUs, of no process's number.
+  static index_t gpu_number(const std::string& pci_bus_id) {
+    const auto place = static_cast<index_t>(Fingerprint().add(pci_bus_id).value() & 0xffffffff);
+    return index_t{1} << 49 | index_t{gethostid() & 0xffff} << 32 | place;
+  }
 
   double begin_ = monotonic_seconds();
   double worked_ = processor_seconds();

@@ -113,11 +113,9 @@ std::string buffer_prefix(const State& state, std::size_t i) {
 }
 
 //! A tensor's elements where the host can read them: in place, or a copy.
-inline const float* on_host(const Tensor<float, Cpu>& tensor, std::vector<float>&) {
-  return tensor.data();
-}
 template <class D>
 const float* on_host(const Tensor<float, D>& tensor, std::vector<float>& copy) {
+  if constexpr (D::on_host) return tensor.data();
   copy = to_host(tensor);
   return copy.data();
 }
@@ -201,7 +199,7 @@ void save_state(Strategy& strategy, const std::string& path, io::Metadata metada
   const auto trained = detail::trained_parameters(parameters);
   std::vector<io::TensorEntry> tensors;
   detail::append_tensors(tensors, parameters, "value/");
-  for (std::size_t i = 0; i < state.buffers; ++i) {
+  for (std::size_t i = 0; i != state.buffers; ++i) {
     detail::append_tensors(tensors, trained, detail::buffer_prefix(state, i));
   }
   const auto& recipe = strategy.recipe();
@@ -217,7 +215,7 @@ void save_state(Strategy& strategy, const std::string& path, io::Metadata metada
   const float* const values = detail::on_host(state.values(), copy);
   detail::write_slices(file, parameters, "value/", strategy.saved_here(),
                        [&](index_t i) { return values + i; });
-  for (std::size_t i = 0; i < state.buffers; ++i) {
+  for (std::size_t i = 0; i != state.buffers; ++i) {
     const float* const buffer = detail::on_host(state.buffer(i), copy);
     detail::write_slices(file, trained, detail::buffer_prefix(state, i), strategy.saved_here(),
                          [&](index_t p) { return buffer + state.place_of(p); });
@@ -268,7 +266,7 @@ io::Metadata load_state(Strategy& strategy, const std::string& path) {
   const auto parameters = detail::saved_parameters(nn::named_parameters(strategy.objective()));
   const auto trained = detail::trained_parameters(parameters);
   std::vector<std::vector<float>> buffers;
-  for (std::size_t i = 0; i < state.buffers; ++i) {
+  for (std::size_t i = 0; i != state.buffers; ++i) {
     auto& buffer = buffers.emplace_back(static_cast<std::size_t>(state.buffer(i).size()));
     detail::read_slices(file, trained, detail::buffer_prefix(state, i), state.owned(),
                         [&](index_t p) { return buffer.data() + state.place_of(p); });
@@ -283,7 +281,7 @@ io::Metadata load_state(Strategy& strategy, const std::string& path) {
       std::ssize(parameters) + static_cast<index_t>(state.buffers) * std::ssize(trained));
 
   detail::set_elements(state.values(), values);
-  for (std::size_t i = 0; i < state.buffers; ++i) state.set_buffer(i, buffers[i]);
+  for (std::size_t i = 0; i != state.buffers; ++i) state.set_buffer(i, buffers[i]);
   state.set_counters(updates, skipped);
   return metadata;
 }

@@ -62,7 +62,7 @@ struct EpochReport {
   double seconds;                     //!< of training in this epoch
   double tokens_per_second;           //!< target tokens
   double exposed_share;               //!< of the seconds, in which this rank only waited for others
-  std::vector<ProcessUsage> usage;    //!< of every process, from the last epoch's end on
+  Usage usage;                        //!< of processes and GPUs, from the last epoch's end on
   bool best;
 };
 
@@ -83,11 +83,12 @@ struct TrainerHooks {
 //! What a Trainer reads: loaders of batches that begin at any position, the batches to validate on,
 //! and what strategies take of a batch.
 template <class T>
-concept TrainingData = requires(const T& data, const typename T::Batch& batch) {
+concept TrainingData = requires(const T& data, const typename T::Batch& batch,
+                                void (*take)(const typename T::Batch&)) {
   {
     data.loader(std::uint64_t{}, data::BatchPosition{}).position()
     } -> std::convertible_to<data::BatchPosition>;
-  data.for_validation([](const typename T::Batch&) {});
+  data.for_validation(take);
   { T::on_device(batch) } -> parallel::Batch<Cpu>;
 };
 

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include "run_log.hpp"
+
+#include <weft/core/error.hpp>
+
+#include <cstdio>
+#include <variant>
+
+namespace examples {
+
+namespace {
+
+//! Whether `write()` could; if not, says so.
+template <class Write>
+bool could(const Write& write) {
+  try {
+    write();
+    return true;
+  } catch (const weft::SystemError& error) {
+    std::fprintf(stderr, "TensorBoard gets nothing: %s\n", error.message().c_str());
+    return false;
+  }
+}
+
+}  // namespace
+
+RunLog::RunLog(const std::string& lines, const std::string& events, bool goes_on) {
+  if (!lines.empty()) {
+    lines_.open(lines, goes_on ? std::ios::app : std::ios::trunc);
+    if (!lines_) throw weft::SystemError(weft::text("cannot write ", lines));
+  }
+  if (!events.empty()) could([&] { events_.emplace(events); });
+}
+
+void RunLog::write(weft::index_t updates, const Figures& figures) {
+  if (lines_.is_open()) {
+    Figures line{{"updates", updates}};
+    line.insert(line.end(), figures.begin(), figures.end());
+    lines_ << to_json(line) << std::endl;
+  }
+  if (!events_) return;
+  const auto add_all = [&] {
+    for (const auto& [name, value] : figures) {
+      if (const auto* number = std::get_if<double>(&value)) events_->add(name, updates, *number);
+      if (const auto* number = std::get_if<weft::index_t>(&value)) {
+        events_->add(name, updates, static_cast<double>(*number));
+      }
+    }
+  };
+  if (!could(add_all)) events_.reset();
+}
+
+}  // namespace examples

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file One communicator of NCCL's. Needs <nccl.h> and its library.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <exception>
+#include <span>
+#include <thread>
+
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+
+#include <weft/comm/communicator.hpp>
+#include <weft/core/error.hpp>
+#include <weft/device/cuda.cuh>
+#include <weft/device/cuda_error.cuh>
+
+namespace weft::comm::detail {
+
+using weft::detail::expect_success;
+
+//! One communicator of NCCL's and the stream of its messages, which go in order.
+//!
+//! Ends by NCCL's destruction, in which the ranks of a machine wait for each other, so that they
+//! end their connections in one order; after an error, or while an exception is on its way, by
+//! abortion.
+class NcclConnection {
+ public:
+  //! Rank `rank` of `size` that use the same id. `check()` is called until all have come.
+  template <class Check>
+  NcclConnection(Cuda& device, const ncclUniqueId& id, int rank, int size, const Check& check)
+      : NcclConnection(device) {
+    ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+    config.blocking = 0;
+    config.maxCTAs = 8;  // several connections run side by side, and beside the pass
+    settle(ncclCommInitRankConfig(&comm_, size, id, rank, &config), check);
+  }
+  NcclConnection(const NcclConnection&) = delete;
+  NcclConnection& operator=(const NcclConnection&) = delete;
+  ~NcclConnection() {
+    cudaSetDevice(device_->gpu());
+    ncclResult_t state = ncclSuccess;
+    if (std::uncaught_exceptions() > 0 ||
+        (comm_ != nullptr && ncclCommGetAsyncError(comm_, &state) != ncclSuccess) ||
+        state != ncclSuccess) {
+      abort();
+    }
+    if (comm_ != nullptr) ncclCommDestroy(comm_);
+    cudaStreamDestroy(stream_);
+  }
+
+  //! Sends and receives all of these, after what the device was told before; `ended` is recorded
+  //! behind them. The first messages of two ranks wait for both to come.
+  template <class Check>
+  void start(std::span<const Message> messages, cudaEvent_t begun, cudaEvent_t ended,
+             const Check& check) {
+    expect_alive();
+    device_->activate();
+    expect_success(cudaEventRecord(begun, device_->stream()), "recording an event");
+    expect_success(cudaStreamWaitEvent(stream_, begun), "waiting for an event");
+    expect(ncclGroupStart());
+    ncclResult_t refused = ncclSuccess;  // thrown once the group is closed
+    for (const Message& message : messages) {
+      const auto bytes = static_cast<std::size_t>(message.bytes);
+      const bool sends = message.direction == Message::Direction::send;
+      const ncclResult_t queued =
+          sends ? ncclSend(message.data, bytes, ncclChar, message.peer, comm_, stream_)
+                : ncclRecv(message.data, bytes, ncclChar, message.peer, comm_, stream_);
+      if (queued != ncclInProgress && queued != ncclSuccess) refused = queued;
+    }
+    const ncclResult_t closed = ncclGroupEnd();
+    expect(refused);
+    settle(closed, check);
+    expect_success(cudaEventRecord(ended, stream_), "recording an event");
+  }
+
+  //! **Errors.** Error with NCCL's words if the connection has failed or was aborted.
+  void expect_alive() const {
+    if (comm_ == nullptr) throw Error("NCCL: the connection was aborted");
+    ncclResult_t state = ncclSuccess;
+    expect(ncclCommGetAsyncError(comm_, &state));
+    if (state != ncclInProgress) expect(state);
+  }
+
+  //! Ends what is under way, whether or not the other ranks come.
+  void abort() noexcept {
+    if (comm_ == nullptr) return;
+    ncclCommAbort(comm_);
+    comm_ = nullptr;  // only now: a thread of NCCL's that still connects writes it
+  }
+
+ private:
+  static constexpr std::chrono::microseconds pause{50};
+
+  explicit NcclConnection(Cuda& device) : device_(&device) {
+    device.activate();
+    expect_success(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream");
+  }
+
+  void expect(ncclResult_t result) const {
+    if (result == ncclSuccess) return;
+    throw Error(text("NCCL: ", ncclGetErrorString(result), ": ", ncclGetLastError(comm_)));
+  }
+
+  //! A connection that does not block answers "in progress", and has to be asked again. Where it
+  //! is given up, it is aborted.
+  template <class Check>
+  void settle(ncclResult_t result, const Check& check) {
+    try {
+      while (result == ncclInProgress) {
+        std::this_thread::sleep_for(pause);
+        expect(ncclCommGetAsyncError(comm_, &result));
+        if (result == ncclInProgress) check();
+      }
+      expect(result);
+    } catch (...) {
+      abort();
+      throw;
+    }
+  }
+
+  Cuda* device_;
+  cudaStream_t stream_ = nullptr;
+  ncclComm_t comm_ = nullptr;
+};
+
+}  // namespace weft::comm::detail

@@ -1,0 +1,222 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file How processes that know only the address of the first find each other.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <weft/comm/communicator.hpp>
+#include <weft/comm/tcp.hpp>
+#include <weft/core/error.hpp>
+#include <weft/io/file_descriptor.hpp>
+
+namespace weft::comm::detail {
+
+//! Connects every rank with every other; by rank, with none at the place of its own.
+//!
+//! Rank 0 listens on the port. The others listen too, tell it where, and get the list of all.
+class Rendezvous {
+ public:
+  Rendezvous(int rank, int size, std::string address, int port, Timeout timeout)
+      : rank_(rank),
+        size_(size),
+        address_(std::move(address)),
+        port_(port),
+        timeout_(timeout),
+        deadline_(moment_after(timeout)),
+        sockets_(static_cast<std::size_t>(size)) {}
+
+  //! **Errors.** SystemError if rank 0 cannot listen; ArgumentError if two processes have one rank
+  //! or they differ in how many there are; CommunicatorAborted names who has not come in time.
+  std::vector<io::FileDescriptor> connect() {
+    if (size_ == 1) return std::move(sockets_);
+    if (rank_ == 0) {
+      gather();
+    } else {
+      join();
+    }
+    return std::move(sockets_);
+  }
+
+ private:
+  struct Hello {
+    std::uint32_t magic, rank, size, port;
+  };
+  struct Refusal {
+    static constexpr std::int32_t nobody = -1;
+    std::int32_t culprit;  // the first rank that has not come, or nobody
+    std::array<char, 300> words;
+  };
+  struct Place {
+    std::array<char, 64> address;
+    std::uint32_t port;
+  };
+  static constexpr std::uint32_t magic = 0x77656674;  // "weft"
+  static constexpr std::uint32_t accepted = magic + 1, refused = magic + 2;
+
+  io::FileDescriptor& socket(int rank) { return sockets_[static_cast<std::size_t>(rank)]; }
+
+  void gather() {
+    const auto listener = [&] {
+      try {
+        return listen_on(port_);
+      } catch (const SystemError& error) {
+        throw SystemError(text("rank 0 ", error.message(), "; MASTER_PORT names another"));
+      }
+    }();
+    std::vector<Place> places(sockets_.size());
+    for (int missing = size_ - 1; missing > 0;) {
+      auto guest = accept_one(listener, deadline_);
+      if (!guest) refuse_without_the_missing();
+      const auto said = hello_of(*guest);
+      if (!said) continue;
+      const Hello& hello = *said;
+      const auto rank = static_cast<int>(hello.rank);
+      const bool differs = static_cast<int>(hello.size) != size_;
+      if (differs || rank <= 0 || rank >= size_ || socket(rank).is_open()) {
+        sockets_.push_back(std::move(*guest));  // it is to hear of it too
+        refuse(Refusal::nobody, differs ? text("rank ", rank, " was started as one of ", hello.size,
+                                               ", rank 0 as one of ", size_)
+                                        : text("two processes were started as rank ", rank));
+      }
+      Place& place = places[hello.rank];
+      const std::string address = peer_address(*guest);
+      address.copy(place.address.data(), place.address.size() - 1);
+      place.port = hello.port;
+      socket(rank) = std::move(*guest);
+      --missing;
+    }
+    for (int rank = 1; rank < size_; ++rank) {
+      if (!send_all(socket(rank), &accepted, sizeof accepted, deadline_) ||
+          !send_all(socket(rank), places.data(), places.size() * sizeof(Place), deadline_)) {
+        throw CommunicatorAborted(rank, text("rank ", rank, " ended while the ranks connected"));
+      }
+    }
+  }
+
+  [[noreturn]] void refuse_without_the_missing() {
+    int first = Refusal::nobody;
+    std::string ranks;
+    for (int rank = 1; rank < size_; ++rank) {
+      if (socket(rank).is_open()) continue;
+      if (first == Refusal::nobody) first = rank;
+      ranks += text(rank == first ? "" : ", ", rank);
+    }
+    refuse(first, text("no connection within ", timeout_.count(), " s from rank ", ranks,
+                       " to rank 0 at ", address_, ":", port_));
+  }
+
+  //! Tells those that have come what is wrong, and throws it.
+  [[noreturn]] void refuse(int culprit, const std::string& why) {
+    Refusal refusal{culprit, {}};
+    why.copy(refusal.words.data(), refusal.words.size() - 1);
+    for (const auto& guest : sockets_) {
+      const auto soon = moment_after(Timeout(1));
+      if (guest.is_open() && send_all(guest, &refused, sizeof refused, soon)) {
+        send_all(guest, &refusal, sizeof refusal, soon);
+      }
+    }
+    raise(refusal);
+  }
+
+  [[noreturn]] static void raise(const Refusal& refusal) {
+    if (refusal.culprit == Refusal::nobody) throw ArgumentError(refusal.words.data());
+    throw CommunicatorAborted(refusal.culprit, refusal.words.data());
+  }
+
+  void join() {
+    const auto listener = listen_on(0);
+    auto first = connect_to(address_, port_, deadline_);
+    const auto lost = [&] {
+      return CommunicatorAborted(
+          0, text("rank 0 at ", address_, ":", port_, " has not answered rank ", rank_, " within ",
+                  timeout_.count(), " s"));
+    };
+    if (!first) throw lost();
+    deadline_ = moment_after(timeout_);  // rank 0 was there, and waits no longer than that
+    const Hello hello = hello_from(listener);
+    std::uint32_t answer = 0;
+    const Moment answered = deadline_ + std::chrono::seconds(2);  // after rank 0's own deadline
+    if (!send_all(*first, &hello, sizeof hello, deadline_) ||
+        !receive_all(*first, &answer, sizeof answer, answered)) {
+      throw lost();
+    }
+    if (answer == refused) {
+      Refusal refusal{};
+      if (!receive_all(*first, &refusal, sizeof refusal, answered)) throw lost();
+      refusal.words.back() = '\0';
+      raise(refusal);
+    }
+    std::vector<Place> places(sockets_.size());
+    if (answer != accepted ||
+        !receive_all(*first, places.data(), places.size() * sizeof(Place), answered)) {
+      throw lost();
+    }
+    socket(0) = std::move(*first);
+    meet(listener, places);
+  }
+
+  //! Connects to ranks below this one, and waits for those above it.
+  void meet(const io::FileDescriptor& listener, const std::vector<Place>& places) {
+    const auto late = [&](int rank) {
+      return CommunicatorAborted(rank, text("no connection within ", timeout_.count(),
+                                            " s between rank ", rank, " and rank ", rank_));
+    };
+    const Hello mine = hello_from(listener);
+    for (int rank = 1; rank < rank_; ++rank) {
+      Place place = places[static_cast<std::size_t>(rank)];
+      place.address.back() = '\0';
+      std::string address = place.address.data();
+      // Where rank 0 saw it at home, it is where rank 0 is.
+      if (is_loopback(address)) address = peer_address(socket(0));
+      auto other = connect_to(address, static_cast<int>(place.port), deadline_);
+      if (!other || !send_all(*other, &mine, sizeof mine, deadline_)) throw late(rank);
+      socket(rank) = std::move(*other);
+    }
+    for (int missing = size_ - 1 - rank_; missing > 0;) {
+      auto other = accept_one(listener, deadline_);
+      if (!other) {
+        int rank = rank_ + 1;
+        while (socket(rank).is_open()) ++rank;
+        throw late(rank);
+      }
+      const auto hello = hello_of(*other);
+      const int rank = hello ? static_cast<int>(hello->rank) : -1;
+      if (rank <= rank_ || rank >= size_ || socket(rank).is_open()) continue;
+      socket(rank) = std::move(*other);
+      --missing;
+    }
+  }
+
+  [[nodiscard]] Hello hello_from(const io::FileDescriptor& listener) const {
+    return {magic, static_cast<std::uint32_t>(rank_), static_cast<std::uint32_t>(size_),
+            static_cast<std::uint32_t>(port_of(listener))};
+  }
+
+  //! What whoever has connected says; nothing if it is some other program.
+  [[nodiscard]] std::optional<Hello> hello_of(const io::FileDescriptor& guest) const {
+    Hello hello{};
+    const auto soon = std::min(deadline_, moment_after(Timeout(10)));
+    if (!receive_all(guest, &hello, sizeof hello, soon) || hello.magic != magic) {
+      return std::nullopt;
+    }
+    return hello;
+  }
+
+  int rank_, size_;
+  std::string address_;
+  int port_;
+  Timeout timeout_;
+  Moment deadline_;
+  std::vector<io::FileDescriptor> sockets_;
+};
+
+}  // namespace weft::comm::detail

@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+// Ranks over NCCL: threads of this process, on GPUs of their own or on one.
+#include <weft/cuda.cuh>
+
+#include <catch2/catch.hpp>
+#include <chrono>
+#include <cstddef>
+#include <cstdlib>
+#include <thread>
+#include <vector>
+
+#include <weft/comm/launch.hpp>
+#include <weft/comm/nccl.cuh>
+
+#include "updates.hpp"
+
+using namespace weft;
+using namespace weft::testing;
+
+namespace {
+
+using Threads = comm::ThreadCommunicator;
+using Nccl = comm::NcclCommunicator<Threads>;
+
+static_assert(comm::Communicator<Nccl>);
+static_assert(comm::Communicator<comm::NcclDeviceCommunicator<Threads>>);
+
+//! Whether NCCL takes two ranks on the GPUs that are here; says why if not.
+bool takes_two_ranks() {
+  int gpus = 0, version = 0;
+  cudaGetDeviceCount(&gpus);
+  ncclGetVersion(&version);
+  if (gpus > 1) return true;
+  setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 1);
+  setenv("NCCL_MAX_CTAS", "4", 1);  // kernels of several connections wait side by side
+  if (version >= NCCL_VERSION(2, 30, 0)) return true;
+  WARN("not run: one GPU, and NCCL " << version << " takes several ranks on it from 2.30 on");
+  return false;
+}
+
+template <class Updates>
+std::vector<std::vector<float>> on_two_ranks(const Updates& updates) {
+  std::vector<std::vector<float>> values(2);
+  comm::launch_threads(2, comm::Timeout(60), [&](Threads& threads) {
+    Nccl communicator(threads);
+    values[static_cast<std::size_t>(threads.rank())] = updates(communicator);
+  });
+  return values;
+}
+
+}  // namespace
+
+TEST_CASE("ranks over NCCL end with the bits of one device", "[large]") {
+  if (!takes_two_ranks()) return;
+  const auto expected = updates_on_one_gpu();
+  for (const auto& values : on_two_ranks(distributed_updates<Zero<0>, Nccl>)) {
+    CHECK(values == expected);
+  }
+  for (const auto& values : on_two_ranks(distributed_updates<Zero<3>, Nccl>)) {
+    CHECK(values == expected);
+  }
+}
+
+TEST_CASE("stages over NCCL end with the bits of one device", "[large]") {
+  if (!takes_two_ranks()) return;
+  const auto expected = stages_on_one_gpu();
+  for (const auto& values : on_two_ranks(pipeline_updates<Nccl>)) CHECK(values == expected);
+}
+
+TEST_CASE("a rank that is late in NCCL is named", "[large]") {
+  if (!takes_two_ranks()) return;
+  CHECK_THROWS_WITH(
+      comm::launch_threads(
+          2, comm::Timeout(3),
+          [](Threads& threads) {
+            Nccl communicator(threads);
+            Cuda device(1, threads.rank());
+            auto over_nccl = comm::device_communicator(device, communicator, comm::PostedBy::all);
+            const Tensor<float, Cuda> numbers(device, {8});
+            decltype(over_nccl)::Transfer transfer;
+            if (threads.rank() == 1) {
+              std::this_thread::sleep_for(std::chrono::seconds(8));
+            }
+            over_nccl.post(std::vector{comm::receive_from(1 - threads.rank(), numbers.data(), 4),
+                                       comm::send_to(1 - threads.rank(), numbers.data() + 4, 4)},
+                           {"an exchange"}, transfer);
+            transfer.wait();
+          }),
+      Catch::Contains("rank 1 has not entered an exchange within 3 s"));
+}
