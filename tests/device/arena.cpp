@@ -209,3 +209,39 @@ TEST_CASE("memory that the system does not have is an error that says so, and no
   CHECK(!arena.allocate(1000).empty());
 }
 #endif
+
+TEST_CASE("what is live is counted by what it is for") {
+  Arena arena;
+  const auto kept = [&](MemoryKind kind) {
+    return arena.statistics().kept[static_cast<std::size_t>(kind)];
+  };
+  const Memory activations = arena.allocate(640);
+  {
+    const Memory parameters = arena.allocate(1000);  // 1024 with what aligns the next
+    parameters.mark(MemoryKind::parameters);
+    const Memory gradients = arena.allocate(64), copy = gradients;
+    copy.mark(MemoryKind::gradients);
+    CHECK(kept(MemoryKind::parameters) == 1024);
+    CHECK(kept(MemoryKind::gradients) == 64);
+    gradients.mark(MemoryKind::optimizer);
+    CHECK(kept(MemoryKind::gradients) == 0);
+    CHECK(kept(MemoryKind::optimizer) == 64);
+  }
+  CHECK(arena.statistics().live == 640);
+  CHECK(kept(MemoryKind::parameters) == 0);
+  CHECK(kept(MemoryKind::optimizer) == 0);
+  const Memory again = arena.allocate(1000);  // a block that was marked before
+  CHECK(kept(MemoryKind::parameters) == 0);
+}
+
+TEST_CASE("arrays that grow do not leave their old places behind") {
+  Arena arena;
+  Memory array = arena.allocate(mebibyte);
+  for (index_t size = 2; size <= 200; ++size) array = arena.allocate(size * mebibyte);
+  const ArenaStatistics statistics = arena.statistics();
+  CHECK(statistics.live == 200 * mebibyte);
+  CHECK(statistics.peak == 399 * mebibyte);
+  CHECK(statistics.held <= 2 * statistics.peak + 16 * mebibyte);
+  array = arena.allocate(150 * mebibyte);  // what was given back is not handed out again
+  std::memset(array.data(), 1, std::size_t{150} * mebibyte);
+}

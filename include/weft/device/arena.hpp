@@ -3,6 +3,7 @@
 //! @file Memory that is asked of the system once and then reused.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <bit>
@@ -19,12 +20,16 @@
 
 namespace weft {
 
+//! What memory is for. What nobody marks is an activation.
+enum class MemoryKind { activations, parameters, gradients, optimizer };
+
 //! What an arena holds, in bytes, and how often it asked the system.
 struct ArenaStatistics {
   index_t live = 0;             //!< handed out now
   index_t peak = 0;             //!< the most that was handed out at once
   index_t held = 0;             //!< taken from the system
   index_t system_requests = 0;  //!< how often the system was asked
+  std::array<index_t, 4> kept{};  //!< live, by MemoryKind, of what was marked
 };
 
 class Arena;
@@ -50,6 +55,9 @@ class Memory {
   [[nodiscard]] std::byte* data() const;
   [[nodiscard]] bool empty() const { return block_ == nullptr; }
 
+  //! Says what it is for, to whoever asks the arena.
+  void mark(MemoryKind kind) const;
+
  private:
   friend Arena;
   struct Block;
@@ -70,6 +78,7 @@ struct Memory::Block {
   Block* free_previous;  // the neighbours in the list of free blocks
   Block* free_next;
   std::atomic<int> holders;
+  MemoryKind kind;
   bool free;
 };
 
@@ -91,7 +100,7 @@ inline constexpr MemorySource host_memory{
 //!
 //! Lists of size classes never stop growing when shapes vary from batch to batch: after 60 steps
 //! of sentence batches they held 1,460 MB for 309 MB in use. Joining free neighbours keeps what is
-//! held near the peak of what is used.
+//! held near the peak of what is used; whole segments go back to the system where it would not be.
 //!
 //! Blocks are aligned as their source says. Thread-safe: a tensor may be dropped on any thread.
 class Arena {
@@ -113,6 +122,7 @@ class Arena {
     if (block == nullptr) block = grow(size);
     split(*block, size);
     block->free = false;
+    block->kind = MemoryKind::activations;
     block->holders.store(1, std::memory_order_relaxed);
     statistics_.live += block->size;
     if (statistics_.live > statistics_.peak) statistics_.peak = statistics_.live;
@@ -147,9 +157,23 @@ class Arena {
     return static_cast<int>(std::bit_width(static_cast<std::uint64_t>(size))) - 1;
   }
 
+  //! Adds to what is live of the block's kind.
+  void count(const Block& block, index_t bytes) {
+    if (block.kind == MemoryKind::activations) return;
+    statistics_.kept[static_cast<std::size_t>(block.kind)] += bytes;
+  }
+
+  void mark(Block& block, MemoryKind kind) {
+    const std::scoped_lock lock(mutex_);
+    count(block, -block.size);
+    block.kind = kind;
+    count(block, block.size);
+  }
+
   void take_back(Block* block) noexcept {
     const std::scoped_lock lock(mutex_);
     statistics_.live -= block->size;
+    count(*block, -block->size);
     if (Block* next = block->next; next != nullptr && next->free) {
       remove(next);
       absorb_next(block);
@@ -196,6 +220,7 @@ class Arena {
 
   Block* grow(index_t size) {
     const index_t bytes = size > segment_bytes ? size : segment_bytes;
+    give_back_segments(bytes);
     Block* block = new_record();
     void* memory = source_.request(bytes);
     if (memory == nullptr) {
@@ -210,6 +235,25 @@ class Arena {
     block->size = bytes;
     block->previous = block->next = nullptr;
     return block;
+  }
+
+  //! Gives whole free segments back, as far as what is held would be more than twice what was ever
+  //! in use: arrays that grow, such as a decoder's caches, leave segments that are all too small.
+  void give_back_segments(index_t asked) {
+    const index_t most = 2 * std::max(statistics_.peak, statistics_.live + asked) + segment_bytes;
+    for (Block* block : bins_) {
+      while (block != nullptr && statistics_.held + asked > most) {
+        Block* const next = block->free_next;
+        if (block->previous == nullptr && block->next == nullptr) {
+          remove(block);
+          std::erase(segments_, block->data);
+          statistics_.held -= block->size;
+          source_.give_back(block->data);
+          free_record(block);
+        }
+        block = next;
+      }
+    }
   }
 
   //! Gives back what `block` has beyond `size`.
@@ -265,6 +309,10 @@ inline Memory::Memory(const Memory& other) noexcept : block_(other.block_) {
 }
 
 inline std::byte* Memory::data() const { return block_ == nullptr ? nullptr : block_->data; }
+
+inline void Memory::mark(MemoryKind kind) const {
+  if (block_ != nullptr) block_->arena->mark(*block_, kind);
+}
 
 inline void Memory::release() noexcept {
   if (block_->holders.fetch_sub(1, std::memory_order_acq_rel) == 1) {
