@@ -17,15 +17,17 @@ namespace examples {
 class RunLog {
  public:
   //! `lines` is a file of JSON objects, which a run that goes on adds to; `events` a folder for
-  //! TensorBoard. Where that cannot be written it is said once, and the run goes on.
-  //!
-  //! **Errors.** SystemError if `lines` cannot be written.
+  //! TensorBoard. Where one cannot be written it is said once, and the run goes on without it.
   RunLog(const std::string& lines, const std::string& events, bool goes_on);
 
   //! Adds figures that were found after a number of updates.
   void write(weft::index_t updates, const Figures& figures);
 
  private:
+  //! Closes the file where a line could not be written.
+  void expect_written_lines();
+
+  std::string path_;  //!< of the lines
   std::ofstream lines_;
   std::optional<weft::io::EventFile> events_;
 };

@@ -141,7 +141,9 @@ class LanguageModel(unittest.TestCase):
                      "without a mask")
 
     def test_what_ranks_did_is_traced(self):
-        run = self.trained(ONE_F_ONE_B, "traced", "--trace", self.folder / "trace.json")
+        run = self.trained(ONE_F_ONE_B, "traced", "--trace", self.folder / "trace.json",
+                           "--report", self.folder / "page.html")
+        self.assertIn("<h2>The schedule as it ran</h2>", (self.folder / "page.html").read_text())
         self.assertRegex(run.stderr, r"ranks waited [\d.]+ % .* lose 11.1 % by this schedule")
         events = json.loads((self.folder / "trace.json").read_text())["traceEvents"]
         forwards = [event for event in events if event["name"].startswith("forward")]

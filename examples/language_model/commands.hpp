@@ -5,6 +5,7 @@
 
 #include "../common/figures.hpp"
 #include "../common/run_log.hpp"
+#include "../common/run_report.hpp"
 #include "model.hpp"
 #include "options.hpp"
 #include "texts.hpp"
@@ -84,24 +85,27 @@ class Recorder {
     if (number == last) strategy_->record(nullptr);
   }
 
-  //! Writes the trace, and returns what is to be said of it. All ranks call it.
+  //! What all ranks did. All of them call it.
   template <class Communicator>
-  std::string write(Communicator& communicator, const weft::parallel::TableView& table,
-                    int micro_batches, const std::string& path) {
+  std::vector<weft::parallel::Trace> traces(Communicator& communicator) {
     strategy_->record(nullptr);
-    const auto traces = weft::parallel::gathered_traces(communicator, trace_);
-    if (communicator.rank() == 0) weft::io::write_file(path, weft::parallel::chrome_trace(traces));
-    return weft::text("ranks waited ", weft::fixed(100 * weft::parallel::lost_share(traces), 1),
-                      " % of the time in batches ", first + 1, " to ", last,
-                      "; stages that cost the same lose ",
-                      weft::fixed(100 * lost_by_schedule(table, micro_batches), 1),
-                      " % by this schedule; the trace is in ", path);
+    return weft::parallel::gathered_traces(communicator, trace_);
   }
 
  private:
   Type* strategy_;
   weft::parallel::Trace trace_;
 };
+
+//! What is to be said of recorded traces.
+inline std::string waiting_text(std::span<const weft::parallel::Trace> traces,
+                                const weft::parallel::TableView& table, int micro_batches) {
+  return weft::text("ranks waited ", weft::fixed(100 * weft::parallel::lost_share(traces), 1),
+                    " % of the time in the batches that were recorded; stages that cost the same "
+                    "lose ",
+                    weft::fixed(100 * lost_by_schedule(table, micro_batches), 1),
+                    " % by this schedule");
+}
 
 }  // namespace detail
 
@@ -116,8 +120,8 @@ int train_command(const Options& options, Strategy& ranks) {
   weft::train::RunFolder folder(options.folder);
   if (reports) folder.claim();
   const auto train_words = read_words(o.train);
-  const auto vocabulary = o.resume ? load_vocabulary(folder.vocabulary("words"))
-                                   : build_vocabulary(train_words, o.minimum_count);
+  const auto vocabulary = o.run.resume ? load_vocabulary(folder.vocabulary("words"))
+                                       : build_vocabulary(train_words, o.minimum_count);
   const auto columns_of = [&](const std::string& path, weft::index_t columns) {
     return weft::data::Columns(numbers_of(vocabulary, read_words(path)), columns, o.bptt, path);
   };
@@ -141,7 +145,7 @@ int train_command(const Options& options, Strategy& ranks) {
                               .dropout = static_cast<float>(o.dropout),
                               .causal = o.causal},
                              o.chunk, recipe, o.recompute);
-  if (!o.resume && reports) vocabulary.save(folder.vocabulary("words"));
+  if (!o.run.resume && reports) vocabulary.save(folder.vocabulary("words"));
   print(weft::text("strategy ", Strategy::name, ", ", options.ranks, " ranks of ", options.threads,
                    " threads, ", strategy.objective().layout().trained, " parameters, ",
                    train_words.size(), " words, ", vocabulary.size(), " distinct"));
@@ -154,11 +158,20 @@ int train_command(const Options& options, Strategy& ranks) {
   const weft::index_t batches = data.loader(o.seed, {}).batches_in_epoch();
   const weft::train::Interrupt interrupt;
   std::optional<examples::RunLog> log;
-  if (reports) log.emplace(o.log, o.tensorboard, o.resume);
+  if (reports) log.emplace(o.run.log, o.run.tensorboard, o.run.resume);
+  examples::RunReport report(reports ? o.run.report : "", "Language model, " + options.folder,
+                             options.command_line);
+  report.page.facts = {{"strategy", Strategy::name},
+                       {"ranks", weft::text(options.ranks)},
+                       {"threads of each", weft::text(options.threads)},
+                       {"parameters", weft::text(strategy.objective().layout().trained)},
+                       {"words", weft::text(train_words.size())},
+                       {"distinct words", weft::text(vocabulary.size())}};
   constexpr bool records = requires { strategy.record(nullptr); };
   if (!records && !o.trace.empty()) throw weft::ArgumentError("--trace: only pipelines have one");
   std::optional<detail::Recorder<decltype(strategy)>> recorder;
-  if (!o.trace.empty()) recorder.emplace(strategy);
+  // Every rank records where one is to draw.
+  if (records && !(o.trace.empty() && o.run.report.empty())) recorder.emplace(strategy);
 
   weft::train::TrainerHooks hooks;
   weft::parallel::LossSum since_line;
@@ -169,6 +182,7 @@ int train_command(const Options& options, Strategy& ranks) {
     if constexpr (records) {
       if (recorder) recorder->after_batch(++batches_here);
     }
+    report.after_update(update);
     since_line += update.step.loss;
     if (update.batch % o.log_interval != 0) return;
     const double now = weft::monotonic_seconds();
@@ -185,6 +199,8 @@ int train_command(const Options& options, Strategy& ranks) {
                      weft::fixed(epoch.tokens_per_second, 0), " words/s",
                      epoch.skipped > 0 ? weft::text(" | ", epoch.skipped, " updates skipped") : "",
                      epoch.best ? " | best so far" : ""));
+    report.page.memory = weft::train::memory_of_devices(strategy);
+    report.after_epoch(epoch);
     if (log) {
       log->write(epoch.updates, {{"epoch", epoch.epoch},
                                  {"rate", epoch.rate},
@@ -203,21 +219,30 @@ int train_command(const Options& options, Strategy& ranks) {
       .max_epochs = o.max_epochs,
       .model_metadata = {{"vocabulary", weft::text(vocabulary.fingerprint())},
                          {"longest", weft::text(o.bptt)},
-                         {"mask", o.causal ? "causal" : "none"}}};
+                         {"mask", o.causal ? "causal" : "none"}},
+      .check_finite = o.run.check_finite};
   weft::train::Trainer trainer(strategy, data, schedule, folder, settings, hooks);
-  if (o.resume) trainer.resume();
+  if (o.run.resume) trainer.resume();
   const auto ended = trainer.run();
   if constexpr (records) {
     if (recorder) {
       const auto most = std::min(micro_batches, o.batch / lanes);
-      print(recorder->write(ranks.communicator, Strategy::Model::table(), static_cast<int>(most),
-                            o.trace));
+      const auto traces = recorder->traces(ranks.communicator);
+      report.page.schedule = svg(traces);
+      report.page.schedule_caption =
+          detail::waiting_text(traces, Strategy::Model::table(), static_cast<int>(most));
+      print(report.page.schedule_caption);
+      if (!o.trace.empty() && reports) {
+        weft::io::write_file(o.trace, weft::parallel::chrome_trace(traces));
+        print(weft::text("the trace is in ", o.trace));
+      }
+      report.write();
     }
   }
   if (ended == weft::train::Ended::interrupted) {
     print(weft::text("interrupted after ", strategy.state().updates(),
                      " updates, the state is saved; go on with\n  ", options.command_line,
-                     o.resume ? "" : " --resume"));
+                     o.run.resume ? "" : " --resume"));
     return 128 + interrupt.signal();
   }
   if (test) {

@@ -63,17 +63,13 @@ void add_train(CLI::App& app, TrainOptions& o) {
       ->default_str("never")
       ->group(order);
 
-  const std::string run = "The run";
-  app.add_flag("--resume", o.resume, "Go on from the state in the folder")->group(run);
+  examples::add_run_options(app, o.run);
   app.add_option("--log-interval", o.log_interval, "Batches between lines")
       ->check(CLI::PositiveNumber)
-      ->group(run);
-  app.add_option("--log", o.log, "Write a JSON object for each epoch to this file")->group(run);
-  app.add_option("--tensorboard", o.tensorboard, "Write the same for TensorBoard to this folder")
-      ->group(run);
+      ->group(examples::run_group);
   app.add_option("--trace", o.trace,
                  "Write what ranks did in a few batches to this file, for Perfetto")
-      ->group(run);
+      ->group(examples::run_group);
 }
 
 void add_generate(CLI::App& app, GenerateOptions& o) {
@@ -125,9 +121,7 @@ Options parse_options(int argc, char** argv, const std::string& strategy, int pi
     std::exit(app.exit(error));
   }
   options.command = train->parsed() ? Command::train : Command::generate;
-  for (int i = 0; i < argc; ++i) {
-    options.command_line += (i > 0 ? " " : "") + std::string(argv[i]);
-  }
+  options.command_line = examples::command_line(argc, argv);
   return options;
 }
 

@@ -3,6 +3,8 @@
 //! @file The command line.
 #pragma once
 
+#include "../common/run_options.hpp"
+
 #include <weft/core/index.hpp>
 #include <weft/parallel/stage_runner.hpp>
 
@@ -28,10 +30,8 @@ struct TrainOptions {
   weft::index_t batches = 0;  //!< an epoch at most; 0: all
   weft::parallel::Recompute recompute = weft::parallel::Recompute::never;
   std::uint64_t seed = 1;
-  bool resume = false;
+  examples::RunOptions run;
   weft::index_t log_interval = 10;
-  std::string log;
-  std::string tensorboard;
   std::string trace;
 };
 

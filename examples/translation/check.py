@@ -68,8 +68,14 @@ class Translation(unittest.TestCase):
         self.write("more", pairs(1000))
         run = self.train("--max-epochs", 40, "--average", 2, "--summary", summary,
                          "--log", self.folder / "log", "--devices", 2,
-                         "--tensorboard", self.folder / "events", corpus=self.corpus("more"))
+                         "--tensorboard", self.folder / "events",
+                         "--report", self.folder / "run.html", corpus=self.corpus("more"))
         self.assertEqual(run.returncode, 0, run.stderr)
+        page = (self.folder / "run.html").read_text()
+        for part in ("Loss per token", "<h2>Memory</h2>", "cpu:1", "<h2>Translations</h2>",
+                     "--average 2"):
+            self.assertIn(part, page)
+        self.assertEqual(page.count('<div class="sample">'), 8)
         events, = (self.folder / "events").glob("events.out.tfevents.*")
         self.assertEqual(events.read_bytes().count(b"valid_loss"), 40)
         figures = json.loads(summary.read_text())
@@ -154,10 +160,20 @@ class Translation(unittest.TestCase):
             self.assertEqual(run.returncode, 0, run.stderr)
             self.assert_same_files("one", name, "epoch-2.safetensors", "state.safetensors")
 
-    def test_a_run_goes_on_without_tensorboard(self):
-        run = self.train("--max-epochs", 2, "--tensorboard", self.folder / "train.de")
-        self.assertEqual((run.returncode, run.stderr.count("TensorBoard gets nothing")), (0, 1),
-                         run.stderr)
+    def test_a_run_goes_on_without_its_logs(self):
+        run = self.train("--max-epochs", 2, "--tensorboard", self.folder / "train.de",
+                         "--log", self.folder / "none/log", "--report", self.folder / "none/page")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        for said in ("TensorBoard gets nothing", "there will be no more lines",
+                     "there will be no report"):
+            self.assertEqual(run.stderr.count(said), 1, run.stderr)
+
+    def test_says_where_numbers_stop_being_finite(self):
+        for program in DATA_PARALLEL, ZERO2:
+            run = self.train("--schedule", "constant", "--rate", 1e30, "--check-finite",
+                             "--max-updates", 3, program=program)
+            self.refused(run, "update 2, rank 0: encoder.layers.0.self_attention.query: ",
+                         "matmul_nt: c has ")
 
     def test_what_is_sent_less_changes_the_model_little(self):
         losses = []

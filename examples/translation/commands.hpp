@@ -5,6 +5,7 @@
 
 #include "../common/figures.hpp"
 #include "../common/run_log.hpp"
+#include "../common/run_report.hpp"
 #include "corpora.hpp"
 #include "model.hpp"
 #include "options.hpp"
@@ -40,6 +41,8 @@
 namespace translation {
 
 namespace detail {
+
+inline constexpr std::size_t most_samples = 8;  //!< of translations in a report
 
 inline void print(const std::string& line) { std::fprintf(stderr, "%s\n", line.c_str()); }
 
@@ -192,9 +195,10 @@ int train_command(const Options& options, Strategy& devices) {
   if (reports) folder.claim();
   const auto train_pairs = read_pairs(o.train, "training corpus");
   const auto valid_pairs = read_pairs(o.valid, "validation corpus");
-  const auto words = o.resume ? load_vocabularies(folder)
-                              : build_vocabularies(train_pairs, {.minimum_count = o.minimum_count,
-                                                                 .maximum_size = o.vocabulary});
+  const auto words = o.run.resume
+                         ? load_vocabularies(folder)
+                         : build_vocabularies(train_pairs, {.minimum_count = o.minimum_count,
+                                                            .maximum_size = o.vocabulary});
   const weft::data::LengthLimit limit{.longest = o.longest, .then = o.too_long};
   const auto training = weft::data::encode_text(train_pairs, words.source, words.target, limit);
   const auto validation = weft::data::encode_text(valid_pairs, words.source, words.target, limit);
@@ -226,7 +230,15 @@ int train_command(const Options& options, Strategy& devices) {
   print(weft::text("strategy ", Strategy::name, ", ", options.devices, " ", Strategy::unit, " of ",
                    options.threads, " threads, ", strategy.objective().layout().trained,
                    " parameters, ", words.source.size(), " and ", words.target.size(), " words"));
-  if (!o.resume && reports) {
+  examples::RunReport report(reports ? o.run.report : "", "Translation, " + o.folder,
+                             options.command_line, "BLEU of the validation corpus");
+  report.page.facts = {{"strategy", Strategy::name},
+                       {Strategy::unit, weft::text(options.devices)},
+                       {"threads of each", weft::text(options.threads)},
+                       {"parameters", weft::text(strategy.objective().layout().trained)},
+                       {"sentences", weft::text(training.corpus.pairs.size())},
+                       {"words", weft::text(words.source.size(), " and ", words.target.size())}};
+  if (!o.run.resume && reports) {
     words.source.save(folder.vocabulary("source"));
     words.target.save(folder.vocabulary("target"));
   }
@@ -235,7 +247,7 @@ int train_command(const Options& options, Strategy& devices) {
   const weft::train::Interrupt interrupt;
   std::unique_ptr<weft::train::Progress> progress;
   std::optional<examples::RunLog> log;
-  if (reports) log.emplace(o.log, o.tensorboard, o.resume);
+  if (reports) log.emplace(o.run.log, o.run.tensorboard, o.run.resume);
   weft::train::EpochReport last{};
   weft::index_t tokens = 0;
   double training_seconds = 0.0;
@@ -248,6 +260,7 @@ int train_command(const Options& options, Strategy& devices) {
           weft::train::ProgressOptions{.line_interval_s = 60, .unit = "update"});
     }
     tokens += update.step.loss.tokens.value();
+    report.after_update(update);
     if (progress == nullptr) return;
     if (update.step.loss.tokens.value() > 0) {
       const double loss = mean(update.step.loss.loss, update.step.loss.tokens).value();
@@ -260,6 +273,8 @@ int train_command(const Options& options, Strategy& devices) {
     progress.reset();
     training_seconds += epoch.seconds;
     last = epoch;
+    report.page.memory = weft::train::memory_of_devices(strategy);
+    report.after_epoch(epoch);
     print(weft::text(
         "epoch ", epoch.epoch, ": ", epoch.updates, " updates, train loss ",
         weft::fixed(epoch.train_loss, 4), ", valid loss ", weft::fixed(epoch.valid_loss, 4),
@@ -304,15 +319,16 @@ int train_command(const Options& options, Strategy& devices) {
                                               .max_epochs = o.max_epochs,
                                               .patience = o.patience,
                                               .averaged_epochs = o.average,
-                                              .model_metadata = metadata};
+                                              .model_metadata = metadata,
+                                              .check_finite = o.run.check_finite};
   weft::train::Trainer trainer(strategy, data, detail::schedule_of(o), folder, settings, hooks);
-  if (o.resume) trainer.resume();
+  if (o.run.resume) trainer.resume();
   const auto ended = trainer.run();
   progress.reset();
   if (ended == weft::train::Ended::interrupted) {
     print(weft::text("interrupted after ", strategy.state().updates(),
                      " updates, the state is saved; go on with\n  ", options.command_line,
-                     o.resume ? "" : " --resume"));
+                     o.run.resume ? "" : " --resume"));
     return 128 + interrupt.signal();
   }
 
@@ -323,7 +339,15 @@ int train_command(const Options& options, Strategy& devices) {
     weft::train::load_model(strategy, folder.average());
     print(weft::text("the mean of ", epochs.size(), " models is in ", folder.average()));
   }
-  const double bleu = validation_bleu();
+  const auto translations =
+      detail::translate_rows(strategy, validation.corpus.source, words, search);
+  const double bleu = detail::bleu(translations, references, "none").first;
+  const auto& sources = valid_pairs.source;
+  for (std::size_t i = 0; i < std::min(translations.size(), detail::most_samples); ++i) {
+    const auto pair = static_cast<std::size_t>(validation.corpus.pairs[i]);
+    report.page.samples.push_back({join_subwords(sources[pair]), references[i], translations[i]});
+  }
+  report.write();
   print(weft::text("BLEU of the validation corpus: ", weft::fixed(bleu, 2)));
   examples::Figures summary{
       {"strategy", std::string(Strategy::name)},

@@ -106,13 +106,9 @@ void add_train(CLI::App& app, TrainOptions& o) {
       ->check(CLI::PositiveNumber)
       ->group(order);
 
-  const std::string run = "The run";
-  app.add_flag("--resume", o.resume, "Go on from the state in the folder")->group(run);
+  examples::add_run_options(app, o.run);
   app.add_option("--summary", o.summary, "Write the run's figures to this file, a JSON object")
-      ->group(run);
-  app.add_option("--log", o.log, "Write a JSON object for each epoch to this file")->group(run);
-  app.add_option("--tensorboard", o.tensorboard, "Write the same for TensorBoard to this folder")
-      ->group(run);
+      ->group(examples::run_group);
 }
 
 void add_exchange(CLI::App& app, weft::Exchange& exchange, const std::string& strategy) {
@@ -194,9 +190,7 @@ Options parse_options(int argc, char** argv, const std::string& strategy, const 
   options.command = train->parsed()       ? Command::train
                     : translate->parsed() ? Command::translate
                                           : Command::evaluate;
-  for (int i = 0; i < argc; ++i) {
-    options.command_line += (i > 0 ? " " : "") + std::string(argv[i]);
-  }
+  options.command_line = examples::command_line(argc, argv);
   return options;
 }
 

@@ -3,6 +3,8 @@
 //! @file The command line.
 #pragma once
 
+#include "../common/run_options.hpp"
+
 #include <weft/core/index.hpp>
 #include <weft/data/parallel_corpus.hpp>
 #include <weft/parallel/exchange.hpp>
@@ -48,10 +50,8 @@ struct TrainOptions {
   weft::index_t average = 10;
   bool score = false;
   std::uint64_t seed = 1;
-  bool resume = false;
+  examples::RunOptions run;
   std::string summary;
-  std::string log;
-  std::string tensorboard;
 };
 
 struct TranslateOptions {

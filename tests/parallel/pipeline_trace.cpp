@@ -29,6 +29,11 @@ using comm::ThreadCommunicator;
 
 namespace {
 
+//! An event of a test: forward of a micro-batch on the only stage of a rank.
+TraceEvent forward(int rank, int micro_batch, double begin_s, double end_s, double waited_s = 0) {
+  return {{Work::forward, rank, micro_batch}, begin_s, end_s, waited_s};
+}
+
 //! What the ranks did in one update by a table.
 template <int stages>
 std::vector<Trace> traces_of(const TableView& table) {
@@ -111,4 +116,25 @@ TEST_CASE("a trace is JSON with a row for each rank") {
   CHECK(events[3].at("args").at("stage") == 1);
   CHECK(lost_share(traces) == Approx(1.0 - (0.5 + 0.5 + 1.0) / (2 * 2.0)));
   CHECK(lost_share(std::vector<Trace>{}) == 0.0);
+}
+
+TEST_CASE("the last batch of a trace is drawn, without what was waited") {
+  const std::vector<Trace> traces = {
+      {forward(0, 0, 1, 2), forward(0, 1, 2, 3), forward(0, 0, 10, 12), forward(0, 1, 12, 14)},
+      {forward(1, 0, 1, 3, 1), forward(1, 1, 3, 4), forward(1, 0, 10, 14, 2),
+       forward(1, 1, 14, 20, 1)}};
+  const std::string drawing = svg(traces, 100);
+  const auto has = [&](const std::string& part) { return drawing.find(part) != std::string::npos; };
+  const auto count = [&](const std::string& part) {
+    int found = 0;
+    for (auto at = drawing.find(part); at != std::string::npos; at = drawing.find(part, at + 1)) {
+      ++found;
+    }
+    return found;
+  };
+  CHECK(count("<rect") == 4);
+  CHECK(has("<rect x=\"60\" y=\"8\" width=\"19\""));    // 10 to 12 of 10 to 20
+  CHECK(has("<rect x=\"80\" y=\"34\" width=\"19\""));   // 12 to 14: it waited until 12
+  CHECK(has("<rect x=\"110\" y=\"34\" width=\"49\""));  // 15 to 20
+  CHECK(svg(std::vector<Trace>(2)).find("<rect") == std::string::npos);
 }

@@ -8,6 +8,7 @@
 #include <catch2/catch.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <filesystem>
 #include <memory>
@@ -384,4 +385,49 @@ TEST_CASE("a state that is missing, or no trainer's, or another recipe's changes
   contents.metadata["batch"] = "-2";
   contents.write(files.state());
   CHECK(refusal(one) == files.state() + ": its metadata has \"batch\" -2");
+}
+
+namespace {
+
+//! Sets a parameter's first element.
+template <class Strategy>
+void spoil(Strategy& strategy, const std::string& parameter, float value) {
+  for (const auto& [name, p] : nn::named_parameters(strategy.objective())) {
+    if (name == parameter) strategy.state().values().data()[p.value_offset] = value;
+  }
+}
+
+}  // namespace
+
+TEST_CASE("the module is named that makes a number that is not finite") {
+  const TemporaryFolder folder;
+  Course course;
+  const TrainerSettings settings{.max_updates = 2, .check_finite = true};
+  const auto run = [&](auto& strategy, const auto& schedule) {
+    auto trainer = course.trainer(strategy, folder.path("run"), settings, course.hooks(), schedule);
+    return message_of<ops::NotFiniteError>([&] { return trainer.run(); });
+  };
+  SECTION("in the forward pass") {
+    Devices devices(2);
+    spoil(devices.strategy, "encoder.layers.1.feed_forward.outer.weight", 3e38f);
+    CHECK(run(devices.strategy, noam) ==
+          "update 1, rank 0: encoder.layers.1.feed_forward.outer: cpu:0: matmul_nt: c has inf at "
+          "(4, 0) of (5, 24)");
+  }
+  SECTION("in the optimizer's update") {
+    OneDevice one;
+    CHECK(run(one.strategy, [](index_t) { return 1e39; }) ==
+          "update 1, rank 0: update: values has inf at (0, 0) of (1, 23704)");
+  }
+  SECTION("a later update") {
+    OneDevice one;
+    CHECK(run(one.strategy,
+              [&](index_t update) {
+                if (update == 2)
+                  spoil(one.strategy, "decoder.layers.0.cross_attention.norm.bias", std::nanf(""));
+                return 1e-3;
+              }) ==
+          "update 2, rank 0: decoder.layers.0.cross_attention.norm: residual_layer_norm: y has nan "
+          "at (0, 0) of (9, 24)");
+  }
 }

@@ -16,6 +16,7 @@
 #include <weft/nn/parameter_layout.hpp>
 #include <weft/nn/put_off.hpp>
 #include <weft/nn/units.hpp>
+#include <weft/ops/check_finite.hpp>
 #include <weft/ops/dropout.hpp>
 #include <weft/ops/write.hpp>
 #include <weft/tensor/tensor.hpp>
@@ -43,7 +44,9 @@ class Gradients {
 
   Gradients() = default;
   Gradients(D& device, const ParameterLayout& layout)
-      : buffer_(device, {layout.gradients}), slots_(layout.slots.size()) {}
+      : buffer_(device, {layout.gradients}), slots_(layout.slots.size()) {
+    buffer_.mark(MemoryKind::gradients);
+  }
 
   [[nodiscard]] float* data() const { return buffer_.data(); }
 
@@ -163,6 +166,7 @@ class Context {
 
   //! The values of a parameter.
   [[nodiscard]] View<const float> value(const Parameter& p) const {
+    at_work(p);
     return {values_ + p.value_offset, p.shape};
   }
 
@@ -203,8 +207,14 @@ class Context {
   }
 
  private:
+  //! Where a module is found by, if an operation makes a number that is not finite.
+  static void at_work(const Parameter& p) {
+    if (ops::CheckFinite::on()) ops::CheckFinite::at(p.value_offset);
+  }
+
   template <class F>
   static void compute_gradient(Gradients<D>& gradients, const Parameter& p, const F& f) {
+    at_work(p);
     const auto [view, write] = gradients.claim(p);
     f(view, write);
     gradients.complete(p);

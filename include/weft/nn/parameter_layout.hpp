@@ -160,4 +160,16 @@ template <class Module>
   return std::move(visitor.named);
 }
 
+//! The path of the first module that has the parameter whose values begin at an offset; empty if
+//! none has.
+template <class Module>
+[[nodiscard]] std::string module_at(const Module& module, index_t value_offset) {
+  for (const auto& [name, p] : named_parameters(module)) {
+    if (p.value_offset != value_offset) continue;
+    const auto dot = name.rfind('.');
+    return dot == std::string::npos ? name : name.substr(0, dot);
+  }
+  return "";
+}
+
 }  // namespace weft::nn

@@ -9,6 +9,7 @@
 #include <weft/core/host_device.hpp>
 #include <weft/core/simd.hpp>
 #include <weft/ops/check.hpp>
+#include <weft/ops/check_finite.hpp>
 #include <weft/ops/dropout.hpp>
 #include <weft/tensor/sequences.hpp>
 #include <weft/tensor/view.hpp>
@@ -128,6 +129,7 @@ void bias_activation_dropout(D& device, const DropoutMask& mask, View<const RowK
   device.for_rows(
       x.rows(), x.columns(),
       detail::BiasActivationRow<A>{mask, keys.data, bias.data, x.data, y.data, x.columns()});
+  detail::expect_finite(device, "bias_activation_dropout", "y", y);
 }
 
 //! The gradient of `bias_activation_dropout` with ReLU, from its *output*: where y > 0 the element
@@ -141,6 +143,7 @@ void relu_dropout_backward(D& device, const DropoutMask& mask, View<const float>
   detail::expect_shape("relu_dropout_backward", "dx", dx.shape, y.shape);
   device.for_rows(y.rows(), y.columns(),
                   detail::ReluBackwardRow{mask.scale, y.data, dy.data, dx.data, y.columns()});
+  detail::expect_finite(device, "relu_dropout_backward", "dx", dx);
 }
 
 //! The gradient of `bias_activation_dropout` from its *input* x.
@@ -158,6 +161,7 @@ void activation_dropout_backward(D& device, const DropoutMask& mask, View<const 
   device.for_rows(x.rows(), x.columns(),
                   detail::ActivationBackwardRow<A>{mask, keys.data, bias.data, x.data, dy.data,
                                                    dx.data, x.columns()});
+  detail::expect_finite(device, "activation_dropout_backward", "dx", dx);
 }
 
 }  // namespace weft::ops

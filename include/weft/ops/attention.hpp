@@ -4,6 +4,7 @@
 #pragma once
 
 #include <weft/ops/attention_problem.hpp>
+#include <weft/ops/check_finite.hpp>
 #include <weft/ops/cpu/attention.hpp>
 
 namespace weft::ops {
@@ -24,6 +25,8 @@ void attention(D& device, const AttentionProblem<D>& problem, HeadRows<const flo
                float* log_sums) {
   problem.check("attention");
   attention_forward(device, detail::AttentionForward<D>{problem, q, k, v, out, log_sums});
+  detail::expect_finite(device, "attention", "out", out.data, problem.query_layout->rows(),
+                        problem.heads * problem.head_size, out.stride);
 }
 
 //! The gradients of `attention`; the probabilities are computed again from q, k and log_sums.
@@ -37,6 +40,14 @@ void attention_backward(D& device, const AttentionProblem<D>& problem, HeadRows<
   problem.check("attention_backward");
   attention_backward(
       device, detail::AttentionBackward<D>{problem, q, k, v, out, log_sums, dout, dq, dk, dv});
+  const auto expect_finite = [&](const char* result, const HeadRows<float>& rows,
+                                 const SequenceLayout<D>* layout) {
+    detail::expect_finite(device, "attention_backward", result, rows.data, layout->rows(),
+                          problem.heads * problem.head_size, rows.stride);
+  };
+  expect_finite("dq", dq, problem.query_layout);
+  expect_finite("dk", dk, problem.key_layout);
+  expect_finite("dv", dv, problem.key_layout);
 }
 
 }  // namespace weft::ops

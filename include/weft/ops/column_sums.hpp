@@ -7,6 +7,7 @@
 #include <weft/core/index.hpp>
 #include <weft/device/cpu.hpp>
 #include <weft/ops/check.hpp>
+#include <weft/ops/check_finite.hpp>
 #include <weft/ops/write.hpp>
 #include <weft/tensor/view.hpp>
 
@@ -59,6 +60,7 @@ void column_sums(D& device, View<const float> x, View<float> sums, Write write =
   // Found beside the term: sum_columns of any device stands in the same namespace.
   sum_columns(device, x.rows(), x.columns(), sums.data, write,
               detail::RowTerm{x.data, x.columns()});
+  detail::expect_finite(device, "column_sums", "sums", sums);
 }
 
 }  // namespace weft::ops

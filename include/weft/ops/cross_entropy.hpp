@@ -8,6 +8,7 @@
 #include <weft/core/host_device.hpp>
 #include <weft/core/simd.hpp>
 #include <weft/ops/check.hpp>
+#include <weft/ops/check_finite.hpp>
 #include <weft/tensor/view.hpp>
 
 namespace weft::ops {
@@ -89,6 +90,8 @@ void cross_entropy(D& device, View<float> logits, View<const float> bias,
                   detail::CrossEntropyRow{bias.data, labels.data, ignored, smoothing,
                                           with_gradient, logits.data, losses.data,
                                           logits.columns()});
+  detail::expect_finite(device, "cross_entropy", "losses", losses);
+  if (with_gradient) detail::expect_finite(device, "cross_entropy", "dlogits", logits);
 }
 
 }  // namespace weft::ops

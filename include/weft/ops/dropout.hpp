@@ -10,6 +10,7 @@
 #include <weft/core/philox.hpp>
 #include <weft/device/lanes.hpp>
 #include <weft/ops/check.hpp>
+#include <weft/ops/check_finite.hpp>
 #include <weft/tensor/sequences.hpp>
 #include <weft/tensor/view.hpp>
 
@@ -139,6 +140,7 @@ void dropout(D& device, const DropoutMask& mask, View<const RowKey> keys, View<c
   detail::expect_shape("dropout", "keys", keys.shape, {x.rows()});
   device.for_rows(x.rows(), x.columns(),
                   detail::DropoutRow{mask, keys.data, x.data, y.data, x.columns()});
+  detail::expect_finite(device, "dropout", "y", y);
 }
 
 }  // namespace weft::ops

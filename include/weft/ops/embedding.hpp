@@ -8,6 +8,7 @@
 #include <weft/core/simd.hpp>
 #include <weft/device/cpu.hpp>
 #include <weft/ops/check.hpp>
+#include <weft/ops/check_finite.hpp>
 #include <weft/ops/dropout.hpp>
 #include <weft/ops/write.hpp>
 #include <weft/tensor/sequences.hpp>
@@ -67,6 +68,7 @@ void embedding(D& device, const DropoutMask& mask, const SequenceLayout<D>& layo
   device.for_rows(ids.size(), table.columns(),
                   detail::EmbeddingRow{mask, layout.keys.data(), ids.data, table.data, scale,
                                        positions.data, y.data, table.columns()});
+  detail::expect_finite(device, "embedding", "y", y);
 }
 
 namespace detail {
@@ -134,6 +136,7 @@ void embedding_backward(D& device, View<const token_t> ids, View<const float> dy
                     detail::ClearRow{dtable.data, dtable.columns()});
   }
   add_rows(device, detail::RowAddition{ids.data, ids.size(), dy.data, scale, dtable});
+  detail::expect_finite(device, "embedding_backward", "dtable", dtable);
 }
 
 //! dpositions[position of row n] += dy[n]; a position that no row has gets 0.

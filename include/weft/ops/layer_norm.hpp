@@ -7,6 +7,7 @@
 #include <weft/core/host_device.hpp>
 #include <weft/core/simd.hpp>
 #include <weft/ops/check.hpp>
+#include <weft/ops/check_finite.hpp>
 #include <weft/ops/column_sums.hpp>
 #include <weft/ops/dropout.hpp>
 #include <weft/ops/write.hpp>
@@ -149,6 +150,7 @@ void layer_norm(D& device, View<const float> x, View<const float> gain, View<con
   device.for_rows(
       x.rows(), 4 * x.columns(),
       detail::LayerNormRow{gain.data, bias.data, x.data, y.data, moments.data, x.columns()});
+  detail::expect_finite(device, "layer_norm", "y", y);
 }
 
 //! sum = x + dropout(branch + branch_bias): the residual connection around a branch.
@@ -166,6 +168,7 @@ void residual(D& device, const DropoutMask& mask, View<const RowKey> keys, View<
   device.for_rows(x.rows(), x.columns(),
                   detail::ResidualRow{mask, keys.data, x.data, branch.data, branch_bias.data,
                                       sum.data, x.columns()});
+  detail::expect_finite(device, "residual", "sum", sum);
 }
 
 //! sum = x + dropout(branch + branch_bias) and y = layer_norm(sum), in one pass over memory.
@@ -192,6 +195,8 @@ void residual_layer_norm(D& device, const DropoutMask& mask, View<const RowKey> 
       detail::ResidualLayerNormRow{
           {mask, keys.data, x.data, branch.data, branch_bias.data, sum.data, x.columns()},
           {gain.data, bias.data, sum.data, y.data, moments.data, x.columns()}});
+  detail::expect_finite(device, "residual_layer_norm", "sum", sum);
+  detail::expect_finite(device, "residual_layer_norm", "y", y);
 }
 
 //! The gradient of `layer_norm` for its input: dx = d(layer_norm)/dx dy + dx_residual.
@@ -211,6 +216,7 @@ void layer_norm_backward(D& device, View<const float> x, View<const float> gain,
   device.for_rows(x.rows(), 4 * x.columns(),
                   detail::LayerNormBackwardRow{gain.data, x.data, moments.data, dy.data,
                                                dx_residual.data, dx.data, x.columns()});
+  detail::expect_finite(device, "layer_norm_backward", "dx", dx);
 }
 
 //! The gradients of `layer_norm` for its gain: dgain[c] = sum over n of dy[n, c] xhat[n, c]. That
@@ -225,6 +231,7 @@ void layer_norm_gain_backward(D& device, View<const float> x, View<const RowMome
   detail::expect_shape("layer_norm_gain_backward", "dgain", dgain.shape, {x.columns()});
   sum_columns(device, x.rows(), x.columns(), dgain.data, write,
               detail::GainTerm{x.data, moments.data, dy.data, x.columns()});
+  detail::expect_finite(device, "layer_norm_gain_backward", "dgain", dgain);
 }
 
 }  // namespace weft::ops

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <weft/core/error.hpp>
+#include <weft/ops/check_finite.hpp>
 #include <weft/ops/cpu/matmul.hpp>
 #include <weft/ops/write.hpp>
 #include <weft/tensor/view.hpp>
@@ -27,6 +28,7 @@ void checked_product(D& device, const char* name, View<const float> a, bool tran
   }
   multiply(device, Product{transpose_a, transpose_b, M, N, K, a.data, b.data, c.data,
                            write == Write::accumulate});
+  expect_finite(device, name, "c", c);
 }
 
 }  // namespace detail

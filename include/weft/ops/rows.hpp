@@ -6,6 +6,7 @@
 #include <weft/core/host_device.hpp>
 #include <weft/core/simd.hpp>
 #include <weft/ops/check.hpp>
+#include <weft/ops/check_finite.hpp>
 #include <weft/tensor/tensor.hpp>
 #include <weft/tensor/view.hpp>
 
@@ -81,6 +82,7 @@ template <class D>
 void add(D& device, View<const float> x, View<float> y) {
   detail::expect_shape("add", "x", x.shape, y.shape);
   device.for_rows(y.rows(), y.columns(), detail::AddRow{x.data, y.data, y.columns()});
+  detail::expect_finite(device, "add", "y", y);
 }
 
 //! y[n] += bias. **Shapes.** bias: (C). y: (N, C). **Errors.** ShapeError unless they fit.
@@ -88,6 +90,7 @@ template <class D>
 void add_bias(D& device, View<const float> bias, View<float> y) {
   detail::expect_shape("add_bias", "bias", bias.shape, {y.columns()});
   device.for_rows(y.rows(), y.columns(), detail::AddBiasRow{bias.data, y.data, y.columns()});
+  detail::expect_finite(device, "add_bias", "y", y);
 }
 
 //! y[n] = x[index[n]]. **Shapes.** x: (M, C). index: (N), each in 0 to M - 1. y: (N, C).

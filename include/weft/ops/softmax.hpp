@@ -8,6 +8,7 @@
 #include <weft/core/host_device.hpp>
 #include <weft/core/simd.hpp>
 #include <weft/ops/check.hpp>
+#include <weft/ops/check_finite.hpp>
 #include <weft/tensor/view.hpp>
 
 namespace weft::ops {
@@ -65,6 +66,7 @@ void softmax(D& device, View<const float> x, View<float> y) {
   detail::expect_shape("softmax", "y", y.shape, x.shape);
   device.for_rows(x.rows(), 8 * x.columns(),
                   detail::SoftmaxRow<false>{x.data, y.data, x.columns()});
+  detail::expect_finite(device, "softmax", "y", y);
 }
 
 //! y = log softmax(x). **Shapes.** As `softmax`.
@@ -73,6 +75,7 @@ void log_softmax(D& device, View<const float> x, View<float> y) {
   detail::expect_shape("log_softmax", "y", y.shape, x.shape);
   device.for_rows(x.rows(), 8 * x.columns(),
                   detail::SoftmaxRow<true>{x.data, y.data, x.columns()});
+  detail::expect_finite(device, "log_softmax", "y", y);
 }
 
 //! dx[n, c] = y[n, c] (dy[n, c] - sum over k of y[n, k] dy[n, k]), from softmax's output y.
@@ -84,6 +87,7 @@ void softmax_backward(D& device, View<const float> y, View<const float> dy, View
   detail::expect_shape("softmax_backward", "dx", dx.shape, y.shape);
   device.for_rows(y.rows(), 2 * y.columns(),
                   detail::SoftmaxBackwardRow{y.data, dy.data, dx.data, y.columns()});
+  detail::expect_finite(device, "softmax_backward", "dx", dx);
 }
 
 }  // namespace weft::ops

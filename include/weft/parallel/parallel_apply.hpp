@@ -12,6 +12,7 @@
 
 #include <weft/core/error.hpp>
 #include <weft/device/device_group.hpp>
+#include <weft/ops/check_finite.hpp>
 
 namespace weft::parallel {
 
@@ -90,6 +91,8 @@ template <class D>
   std::string message = "unknown exception";
   try {
     std::rethrow_exception(failure);
+  } catch (const ops::NotFiniteError& error) {  // whoever knows the model names the module
+    throw ops::NotFiniteError(text(to_text(device), ": ", error.message()), error.parameter());
   } catch (const Error& error) {
     message = error.message();
   } catch (const std::exception& error) {

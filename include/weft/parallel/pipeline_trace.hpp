@@ -14,6 +14,7 @@
 #include <weft/core/fixed.hpp>
 #include <weft/core/text.hpp>
 #include <weft/parallel/schedule/action.hpp>
+#include <weft/parallel/schedule/drawing.hpp>
 
 namespace weft::parallel {
 
@@ -57,6 +58,42 @@ template <comm::Communicator C>
     }
   }
   return first ? 0.0 : 1.0 - busy / (static_cast<double>(traces.size()) * (end - begin));
+}
+
+//! The last batch of the traces, drawn as wide as `pixels`; what ranks waited is left blank.
+[[nodiscard]] inline std::string svg(std::span<const Trace> traces, int pixels = 900) {
+  std::vector<std::span<const TraceEvent>> last;
+  int stages = static_cast<int>(traces.size());
+  for (const Trace& trace : traces) {
+    // A rank begins a batch with the forward of its first micro-batch in its first stage.
+    const auto begins = [&](const TraceEvent& event) {
+      return !trace.empty() && event.action == trace.front().action;
+    };
+    const auto begin = std::find_if(trace.rbegin(), trace.rend(), begins);
+    const auto count = begin == trace.rend() ? 0 : begin - trace.rbegin() + 1;
+    last.push_back(std::span(trace).last(static_cast<std::size_t>(count)));
+    for (const TraceEvent& event : trace) stages = std::max(stages, event.action.stage() + 1);
+  }
+  double begin_s = 0.0, end_s = 0.0;
+  bool first = true;
+  for (const auto& events : last) {
+    for (const TraceEvent& event : events) {
+      begin_s = first ? event.begin_s : std::min(begin_s, event.begin_s);
+      end_s = first ? event.end_s : std::max(end_s, event.end_s);
+      first = false;
+    }
+  }
+  std::vector<ActionBox> boxes;
+  for (std::size_t rank = 0; rank < last.size(); ++rank) {
+    for (const TraceEvent& event : last[rank]) {
+      const auto pixel = [&](double time_s) {
+        return static_cast<int>((time_s - begin_s) / (end_s - begin_s) * pixels);
+      };
+      boxes.push_back({event.action, static_cast<int>(rank), pixel(event.begin_s + event.waited_s),
+                       pixel(event.end_s)});
+    }
+  }
+  return draw_actions(boxes, static_cast<int>(traces.size()), stages);
 }
 
 //! JSON that ui.perfetto.dev and chrome://tracing show: a row for each rank.

@@ -17,6 +17,7 @@
 #include <weft/nn/initialize.hpp>
 #include <weft/nn/parameter_layout.hpp>
 #include <weft/ops/blocks.hpp>
+#include <weft/ops/check_finite.hpp>
 #include <weft/ops/reduce.hpp>
 #include <weft/optim/clip.hpp>
 #include <weft/optim/optimizer.hpp>
@@ -46,10 +47,12 @@ class TrainingState {
         owned_(std::move(owned)),
         values_(to_device<float>(device, values, {layout.values})),
         block_sums_(device, {ops::block_count(layout.trained)}) {
+    values_.mark(MemoryKind::parameters);
     index_t count = 0;
     for (const Range piece : owned_) count += piece.size();
     for (auto& buffer : state_) {
       buffer = Tensor<float, D>(device, {count});
+      buffer.mark(MemoryKind::optimizer);
       device.clear(buffer.data(), count * index_t{sizeof(float)});
     }
     device.synchronize();  // the other devices of a group read it too
@@ -137,6 +140,9 @@ class TrainingState {
         Optimizer::update(device, step, {piece.size(), blocks.begin, blocks.end},
                           gradients + piece.begin, values_.data() + piece.begin, state);
       });
+      ops::CheckFinite::at(-1);  // no module's work
+      ops::detail::expect_finite(values_.device(), "update", "values",
+                                 View<const float>(values_.data() + piece.begin, {piece.size()}));
       place += piece.size();
     }
     return report;

@@ -41,6 +41,9 @@ class Tensor {
   [[nodiscard]] index_t rows() const { return shape_.rows(); }
   [[nodiscard]] index_t columns() const { return shape_.columns(); }
 
+  //! Says what its memory is for, to whoever asks the device.
+  void mark(MemoryKind kind) const { memory_.mark(kind); }
+
   operator View<T>() const { return {data(), shape_}; }
   operator View<const T>() const { return {data(), shape_}; }
 

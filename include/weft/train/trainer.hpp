@@ -21,6 +21,8 @@
 #include <weft/data/batch_position.hpp>
 #include <weft/device/cpu.hpp>
 #include <weft/io/safetensors_file.hpp>
+#include <weft/nn/parameter_layout.hpp>
+#include <weft/ops/check_finite.hpp>
 #include <weft/parallel/loss_sum.hpp>
 #include <weft/parallel/objective.hpp>
 #include <weft/parallel/recipe.hpp>
@@ -38,6 +40,7 @@ struct TrainerSettings {
   int patience = 0;               //!< epochs without improvement; 0 for any number
   index_t averaged_epochs = 1;    //!< how many of the last epochs' models are kept, to be averaged
   io::Metadata model_metadata{};  //!< written into every saved model
+  bool check_finite = false;      //!< name the operation that makes a number that is not finite
 };
 
 //! What one update did.
@@ -114,6 +117,7 @@ class Trainer {
         hooks_(std::move(hooks)),
         stopping_(stopping_options(), {}) {
     if (strategy.is_root()) folder_.claim();
+    if (settings_.check_finite) check_finite_.emplace();
   }
 
   //! Goes on from the state in the run's folder.
@@ -138,6 +142,8 @@ class Trainer {
   }
 
   //! Runs until something ends it.
+  //!
+  //! **Errors.** What the strategy and the data throw; NotFiniteError, if the settings ask for it.
   Ended run() {
     auto loader = data_.loader(strategy_->recipe().seed, position_);
     typename Data::Batch batch;
@@ -151,7 +157,7 @@ class Trainer {
       const index_t number = position_.batch + 1;
       loader.next(batch);
       const double rate = schedule_(strategy_->state().updates() + 1);
-      const auto step = strategy_->step(Data::on_device(batch), rate);
+      const auto step = named([&] { return strategy_->step(Data::on_device(batch), rate); });
       position_ = loader.position();
       epoch_loss_ += step.loss;
       epoch_seconds_ += monotonic_seconds() - begin;
@@ -175,13 +181,30 @@ class Trainer {
   //! The loss per token on the validation set.
   [[nodiscard]] double validate() {
     parallel::LossSum sum;
-    data_.for_validation([&](const typename Data::Batch& batch) {
-      sum += strategy_->evaluate(Data::on_device(batch));
+    named([&] {
+      data_.for_validation([&](const typename Data::Batch& batch) {
+        sum += strategy_->evaluate(Data::on_device(batch));
+      });
     });
     return mean(sum.loss, sum.tokens).value();
   }
 
  private:
+  //! What `f` returns. **Errors.** What it throws; a NotFiniteError also says in which module, on
+  //! which rank and in which update.
+  template <class F>
+  auto named(const F& f) {
+    const index_t update = strategy_->state().updates() + 1;
+    try {
+      return f();
+    } catch (const ops::NotFiniteError& error) {
+      const std::string module = nn::module_at(strategy_->objective(), error.parameter());
+      throw ops::NotFiniteError(text("update ", update, ", rank ", strategy_->rank(), ": ",
+                                     module.empty() ? "" : module + ": ", error.message()),
+                                error.parameter());
+    }
+  }
+
   [[nodiscard]] EarlyStoppingOptions stopping_options() const {
     // Without patience it only keeps the record of the best.
     constexpr int never = 1 << 30;
@@ -254,6 +277,7 @@ class Trainer {
   double exposed_seconds_ = 0.0;
   index_t seen_tokens_ = 0;
   UsageMeter usage_;
+  std::optional<ops::CheckFinite> check_finite_;
 };
 
 }  // namespace weft::train

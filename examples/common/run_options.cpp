@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include "run_options.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace examples {
+
+void add_run_options(CLI::App& app, RunOptions& o) {
+  app.add_flag("--resume", o.resume, "Go on from the state in the folder")->group(run_group);
+  app.add_flag("--check-finite", o.check_finite,
+               "Stop at the first number that is not finite: name its operation and module")
+      ->group(run_group);
+  app.add_option("--log", o.log, "Write a JSON object for each epoch to this file")
+      ->group(run_group);
+  app.add_option("--tensorboard", o.tensorboard, "Write the same for TensorBoard to this folder")
+      ->group(run_group);
+  app.add_option("--report", o.report, "Write a page about the run to this file, as HTML")
+      ->group(run_group);
+}
+
+std::string command_line(int argc, char** argv) {
+  std::string line;
+  for (int i = 0; i < argc; ++i) line += (i > 0 ? " " : "") + std::string(argv[i]);
+  return line;
+}
+
+}  // namespace examples

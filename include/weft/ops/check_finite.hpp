@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Finding the operation that makes the first number that is not finite.
+//!
+//!     const ops::CheckFinite checked;  // as long as it lives
+//!     strategy.step(batch, rate);      // NotFiniteError: "softmax: y has nan at (3, 17) of ..."
+#pragma once
+
+#include <atomic>
+#include <cmath>
+#include <cstddef>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <weft/core/error.hpp>
+#include <weft/core/index.hpp>
+#include <weft/tensor/view.hpp>
+
+namespace weft::ops {
+
+//! An operation wrote a number that is not finite.
+class NotFiniteError : public Error {
+ public:
+  NotFiniteError(const std::string& message, index_t parameter, Place where = Place::here())
+      : Error(message, where), parameter_(parameter) {}
+
+  //! The offset of the parameter's values that was asked for last before it: it is one of the
+  //! module that was at work. -1 for none.
+  [[nodiscard]] index_t parameter() const noexcept { return parameter_; }
+
+ private:
+  index_t parameter_;
+};
+
+namespace detail {
+
+inline std::atomic<int> finite_checks{0};
+inline constinit thread_local index_t parameter_at_work = -1;
+
+}  // namespace detail
+
+//! While one lives, every operation of the process looks at what it wrote, and throws
+//! NotFiniteError. What it costs is a pass over each result, on a GPU also its way to the host.
+class CheckFinite {
+ public:
+  CheckFinite() { ++detail::finite_checks; }
+  ~CheckFinite() { --detail::finite_checks; }
+  CheckFinite(const CheckFinite&) = delete;
+  CheckFinite& operator=(const CheckFinite&) = delete;
+
+  [[nodiscard]] static bool on() {
+    return detail::finite_checks.load(std::memory_order_relaxed) > 0;
+  }
+
+  //! What comes next on this thread is the work of the module that has the parameter whose values
+  //! begin at this offset; -1: of none.
+  static void at(index_t parameter) { detail::parameter_at_work = parameter; }
+};
+
+namespace detail {
+
+//! **Errors.** NotFiniteError unless all elements are finite. `x` points to rows of `columns`
+//! elements, `stride` apart.
+template <class T>
+[[gnu::cold, gnu::noinline]] void look_for_not_finite(const char* operation, const char* result,
+                                                      const T* x, index_t rows, index_t columns,
+                                                      index_t stride) {
+  for (index_t n = 0; n < rows; ++n) {
+    for (index_t c = 0; c < columns; ++c) {
+      const T value = x[n * stride + c];
+      if (std::isfinite(value)) continue;
+      throw NotFiniteError(text(operation, ": ", result, " has ", value, " at (", n, ", ", c,
+                                ") of (", rows, ", ", columns, ")"),
+                           parameter_at_work);
+    }
+  }
+}
+
+//! What an operation wrote, rows of `columns` elements that are `stride` apart.
+//!
+//! **Errors.** NotFiniteError if numbers are checked and one is not finite.
+template <class D, class T>
+void expect_finite(D& device, const char* operation, const char* result, const T* x, index_t rows,
+                   index_t columns, index_t stride) {
+  if (!CheckFinite::on() || rows == 0 || columns == 0) return;
+  if constexpr (D::on_host) {
+    look_for_not_finite(operation, result, x, rows, columns, stride);
+  } else {
+    std::vector<T> copy(static_cast<std::size_t>((rows - 1) * stride + columns));
+    device.download(copy.data(), x, std::ssize(copy) * index_t{sizeof(T)});
+    look_for_not_finite(operation, result, copy.data(), rows, columns, stride);
+  }
+}
+
+template <class D, class T>
+void expect_finite(D& device, const char* operation, const char* result, View<T> x) {
+  expect_finite(device, operation, result, x.data, x.rows(), x.columns(), x.columns());
+}
+
+}  // namespace detail
+
+}  // namespace weft::ops

@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file What a device's memory is used for.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include <weft/core/index.hpp>
+#include <weft/device/arena.hpp>
+
+namespace weft::train {
+
+//! Bytes of a device's pool, by what holds them.
+struct MemoryUse {
+  std::string device;
+  index_t parameters = 0;
+  index_t gradients = 0;
+  index_t optimizer = 0;
+  index_t activations = 0;  //!< and all else, when it was most
+  index_t held = 0;         //!< taken from the system
+
+  //! What was never needed at once: pieces between the others, and what is asked for ahead.
+  [[nodiscard]] index_t unused() const {
+    return held - parameters - gradients - optimizer - activations;
+  }
+};
+
+//! The use of a device that counts its memory, from its making on.
+template <class D>
+[[nodiscard]] MemoryUse memory_of(const D& device) {
+  const ArenaStatistics statistics = device.memory().statistics();
+  const auto of = [&](MemoryKind kind) { return statistics.kept[static_cast<std::size_t>(kind)]; };
+  MemoryUse use{.device = to_text(device),
+                .parameters = of(MemoryKind::parameters),
+                .gradients = of(MemoryKind::gradients),
+                .optimizer = of(MemoryKind::optimizer),
+                .held = statistics.held};
+  use.activations = statistics.peak - use.parameters - use.gradients - use.optimizer;
+  return use;
+}
+
+//! The use of each device that a strategy has on this rank.
+template <class Strategy>
+[[nodiscard]] std::vector<MemoryUse> memory_of_devices(const Strategy& strategy) {
+  std::vector<MemoryUse> uses;
+  int devices = 1;
+  if constexpr (requires { strategy.devices(); }) devices = strategy.devices();
+  for (int i = 0; i < devices; ++i) uses.push_back(memory_of(strategy.device(i)));
+  return uses;
+}
+
+}  // namespace weft::train
