@@ -27,6 +27,7 @@ TEST_CASE("the element type of a C++ type has its size") {
   CHECK(bytes_of(dtype_of<float>, one) == 4);
   CHECK(bytes_of(dtype_of<double>, one) == 8);
   CHECK(bytes_of(dtype_of<std::uint8_t>, one) == 1);
+  CHECK(bytes_of(dtype_of<std::uint16_t>, one) == 2);
   CHECK(bytes_of(dtype_of<std::int32_t>, one) == 4);
   CHECK(bytes_of(dtype_of<std::int64_t>, one) == 8);
   CHECK(bytes_of(dtype_of<std::uint64_t>, one) == 8);

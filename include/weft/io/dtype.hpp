@@ -68,17 +68,18 @@ concept OneOf = (std::same_as<T, Types> || ...);
 
 //! The C++ types that files have an element type for.
 template <class T>
-concept FileElement =
-    detail::OneOf<T, float, double, std::uint8_t, std::int32_t, std::int64_t, std::uint64_t>;
+concept FileElement = detail::OneOf<T, float, double, std::uint8_t, std::uint16_t, std::int32_t,
+                                    std::int64_t, std::uint64_t>;
 
 //! The element type that files have for `T`.
 template <FileElement T>
-inline constexpr DType dtype_of = std::same_as<T, float>          ? DType::F32
-                                  : std::same_as<T, double>       ? DType::F64
-                                  : std::same_as<T, std::uint8_t> ? DType::U8
-                                  : std::same_as<T, std::int32_t> ? DType::I32
-                                  : std::same_as<T, std::int64_t> ? DType::I64
-                                                                  : DType::U64;
+inline constexpr DType dtype_of = std::same_as<T, float>           ? DType::F32
+                                  : std::same_as<T, double>        ? DType::F64
+                                  : std::same_as<T, std::uint8_t>  ? DType::U8
+                                  : std::same_as<T, std::uint16_t> ? DType::U16
+                                  : std::same_as<T, std::int32_t>  ? DType::I32
+                                  : std::same_as<T, std::int64_t>  ? DType::I64
+                                                                   : DType::U64;
 
 //! The name that files give an element type.
 [[nodiscard]] constexpr std::string_view name_of(DType dtype) {

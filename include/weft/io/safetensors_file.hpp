@@ -6,17 +6,13 @@
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/text.hpp>
+#include <weft/io/detail/messages.hpp>
 #include <weft/io/detail/safetensors_header.hpp>
 #include <weft/io/dtype.hpp>
-#include <weft/io/file_descriptor.hpp>
-
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <weft/io/regular_file.hpp>
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -33,8 +29,7 @@ static_assert(std::endian::native == std::endian::little, "the format is little-
 //! A safetensors file that is open for reading.
 //!
 //! The constructor reads and checks the header; `read` copies a tensor into the caller's memory.
-//! The file is not mapped, so one that shrinks meanwhile is an error, not a crash. What the file
-//! says is not trusted: memory stays below some multiples of `most_header_bytes`.
+//! What the file says is not trusted: memory stays below some multiples of `most_header_bytes`.
 //!
 //! **Errors.** SystemError if the file cannot be read or is not a regular file. FormatError, naming
 //! file and tensor, unless the header follows the format, the tensors fill the rest of the file
@@ -44,19 +39,12 @@ class SafetensorsFile {
   static constexpr index_t default_most_header_bytes = index_t{16} << 20;
 
   explicit SafetensorsFile(std::string path, index_t most_header_bytes = default_most_header_bytes)
-      : path_(std::move(path)) {
-    // O_NONBLOCK so that a pipe is refused below instead of waited for.
-    file_ = FileDescriptor(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    struct stat status {};
-    if (!file_.is_open() || ::fstat(file_.get(), &status) != 0) throw system_error("open", path_);
-    if (!S_ISREG(status.st_mode)) {
-      throw SystemError(text("cannot read ", path_, ": it is not a regular file"));
-    }
-    read_header(status.st_size, most_header_bytes);
-    check_layout(status.st_size);
+      : file_(std::move(path)) {
+    read_header(most_header_bytes);
+    check_layout();
   }
 
-  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  [[nodiscard]] const std::string& path() const noexcept { return file_.path(); }
 
   //! All tensors in the order in which they lie in the file.
   [[nodiscard]] std::span<const TensorEntry> tensors() const noexcept { return tensors_; }
@@ -69,7 +57,7 @@ class SafetensorsFile {
   [[nodiscard]] const TensorEntry& tensor(std::string_view name) const {
     const auto found = by_name_.find(name);
     if (found == by_name_.end()) {
-      throw FormatError(text(path_, ": has no tensor ", detail::in_quotes(name)));
+      throw FormatError(text(path(), ": has no tensor ", detail::in_quotes(name)));
     }
     return tensors_[found->second];
   }
@@ -79,11 +67,11 @@ class SafetensorsFile {
   void read(std::string_view name, std::span<T> out) const {
     const auto& entry = tensor(name);
     if (entry.dtype != dtype_of<T> || entry.end - entry.begin != std::ssize(std::as_bytes(out))) {
-      throw FormatError(text(path_, ": tensor ", detail::in_quotes(name), " is ", entry.dtype, " ",
+      throw FormatError(text(path(), ": tensor ", detail::in_quotes(name), " is ", entry.dtype, " ",
                              detail::to_text(entry.shape), ", not ", out.size(), " of ",
                              dtype_of<T>));
     }
-    read_at(data_begin_ + entry.begin, std::as_writable_bytes(out));
+    file_.read_at(data_begin_ + entry.begin, std::as_writable_bytes(out));
   }
 
   //! Copies elements `first` and following of the tensor of that name, which has type T and so
@@ -94,53 +82,55 @@ class SafetensorsFile {
     const index_t begin = entry.begin + first * index_t{sizeof(T)};
     if (entry.dtype != dtype_of<T> || first < 0 ||
         begin + std::ssize(std::as_bytes(out)) > entry.end) {
-      throw FormatError(text(path_, ": tensor ", detail::in_quotes(name), " is ", entry.dtype, " ",
+      throw FormatError(text(path(), ": tensor ", detail::in_quotes(name), " is ", entry.dtype, " ",
                              detail::to_text(entry.shape), ", not ", dtype_of<T>, " with elements ",
                              first, " to ", first + std::ssize(out)));
     }
-    read_at(data_begin_ + begin, std::as_writable_bytes(out));
+    file_.read_at(data_begin_ + begin, std::as_writable_bytes(out));
   }
 
   //! Copies the bytes of a tensor of any type; there must be exactly `out.size()`.
   void read_bytes(std::string_view name, std::span<std::byte> out) const {
     const auto& entry = tensor(name);
     if (entry.end - entry.begin != std::ssize(out)) {
-      throw FormatError(text(path_, ": tensor ", detail::in_quotes(name), " has ",
+      throw FormatError(text(path(), ": tensor ", detail::in_quotes(name), " has ",
                              entry.end - entry.begin, " bytes, not ", out.size()));
     }
-    read_at(data_begin_ + entry.begin, out);
+    file_.read_at(data_begin_ + entry.begin, out);
   }
 
  private:
-  void read_header(index_t file_bytes, index_t most_header_bytes) {
+  void read_header(index_t most_header_bytes) {
+    const index_t file_bytes = file_.bytes();
     std::uint64_t length = 0;
     constexpr index_t length_bytes = sizeof length;
     if (file_bytes < length_bytes) {
-      throw FormatError(text(path_, ": has ", file_bytes, " bytes, not even a header's length"));
+      throw FormatError(text(path(), ": has ", file_bytes, " bytes, not even a header's length"));
     }
-    read_at(0, std::as_writable_bytes(std::span(&length, 1)));
+    file_.read_at(0, std::as_writable_bytes(std::span(&length, 1)));
     if (length > static_cast<std::uint64_t>(most_header_bytes)) {
-      throw FormatError(text(path_, ": a header of ", length, " bytes is longer than the limit of ",
-                             most_header_bytes));
+      throw FormatError(text(path(), ": a header of ", length,
+                             " bytes is longer than the limit of ", most_header_bytes));
     }
     data_begin_ = length_bytes + static_cast<index_t>(length);
     if (data_begin_ > file_bytes) {
       throw FormatError(
-          text(path_, ": has ", file_bytes, " bytes, but its header ends at ", data_begin_));
+          text(path(), ": has ", file_bytes, " bytes, but its header ends at ", data_begin_));
     }
     std::string header(length, '\0');
-    read_at(length_bytes, std::as_writable_bytes(std::span(header)));
+    file_.read_at(length_bytes, std::as_writable_bytes(std::span(header)));
     // The parser would skip a byte order mark and take a NUL for the end.
     if (!header.starts_with('{') || header.find('\0') != std::string::npos) {
-      throw FormatError(text(path_, ": the header is damaged: it is not a JSON object"));
+      throw FormatError(text(path(), ": the header is damaged: it is not a JSON object"));
     }
-    detail::SafetensorsHeaderReader reader(path_);
+    detail::SafetensorsHeaderReader reader(path());
     nlohmann::json::sax_parse(header, &reader);
     tensors_ = std::move(reader.tensors);
     metadata_ = std::move(reader.metadata);
   }
 
-  void check_layout(index_t file_bytes) {
+  void check_layout() {
+    const index_t file_bytes = file_.bytes();
     std::sort(tensors_.begin(), tensors_.end(), [](const TensorEntry& a, const TensorEntry& b) {
       return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
     });
@@ -148,7 +138,7 @@ class SafetensorsFile {
     for (std::size_t i = 0; i < tensors_.size(); ++i) {
       const auto& entry = tensors_[i];
       const auto refuse = [&](const std::string& why) {
-        throw FormatError(text(path_, ": tensor ", detail::in_quotes(entry.name), " ", why));
+        throw FormatError(text(path(), ": tensor ", detail::in_quotes(entry.name), " ", why));
       };
       if (!by_name_.emplace(entry.name, i).second) refuse("is there twice");
       if (entry.begin != end || entry.end < entry.begin) {
@@ -163,24 +153,12 @@ class SafetensorsFile {
       end = entry.end;
     }
     if (end != file_bytes - data_begin_) {
-      throw FormatError(text(path_, ": has ", file_bytes - data_begin_,
+      throw FormatError(text(path(), ": has ", file_bytes - data_begin_,
                              " bytes after its header, but its tensors have ", end));
     }
   }
 
-  void read_at(index_t offset, std::span<std::byte> out) const {
-    while (!out.empty()) {
-      const auto got = ::pread(file_.get(), out.data(), out.size(), offset);
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) throw system_error("read", path_);
-      if (got == 0) throw FormatError(text(path_, ": ends at byte ", offset, ", before its data"));
-      out = out.subspan(static_cast<std::size_t>(got));
-      offset += got;
-    }
-  }
-
-  std::string path_;
-  FileDescriptor file_;
+  RegularFile file_;
   index_t data_begin_ = 0;
   std::vector<TensorEntry> tensors_;
   std::map<std::string_view, std::size_t> by_name_;  // names in, and positions of, tensors_

@@ -6,6 +6,7 @@
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/text.hpp>
+#include <weft/io/detail/messages.hpp>
 #include <weft/io/detail/safetensors_header.hpp>
 #include <weft/io/dtype.hpp>
 #include <weft/io/utf8.hpp>

@@ -7,6 +7,7 @@
 #include <weft/core/index.hpp>
 #include <weft/core/text.hpp>
 #include <weft/io/atomic_file.hpp>
+#include <weft/io/detail/messages.hpp>
 #include <weft/io/detail/safetensors_header.hpp>
 #include <weft/io/dtype.hpp>
 #include <weft/io/safetensors_layout.hpp>

@@ -6,17 +6,15 @@
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/text.hpp>
+#include <weft/io/detail/messages.hpp>
 #include <weft/io/dtype.hpp>
-#include <weft/io/utf8.hpp>
 
 #include <nlohmann/json.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,29 +34,6 @@ struct TensorEntry {
 };
 
 namespace detail {
-
-//! A name from a file that may be hostile, for a message: in quotes, of bounded length, without
-//! control characters.
-[[nodiscard]] inline std::string in_quotes(std::string_view name) {
-  constexpr std::size_t longest_bytes = 120;
-  std::string out = "\"";
-  for (std::size_t at = 0; at < name.size();) {
-    if (at >= longest_bytes) return out + "...\"";
-    const auto [code_point, bytes] = decode_utf8(name.substr(at));
-    const bool readable =
-        bytes > 0 && code_point >= 0x20 && !(code_point >= 0x7F && code_point < 0xA0);
-    const auto character = name.substr(at, static_cast<std::size_t>(std::max(bytes, index_t{1})));
-    out += readable ? character : "?";
-    at += character.size();
-  }
-  return out + '"';
-}
-
-[[nodiscard]] inline std::string to_text(std::span<const index_t> shape) {
-  std::string out = "(";
-  for (const index_t extent : shape) out += text(out.size() > 1 ? ", " : "", extent);
-  return out + ")";
-}
 
 //! Takes the events of nlohmann's parser and refuses, by a FormatError, whatever is not
 //!

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file What files say, for messages.
+#pragma once
+
+#include <weft/core/index.hpp>
+#include <weft/core/text.hpp>
+#include <weft/io/utf8.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace weft::io::detail {
+
+//! A name from a file that may be hostile, for a message: in quotes, of bounded length, without
+//! control characters.
+[[nodiscard]] inline std::string in_quotes(std::string_view name) {
+  constexpr std::size_t longest_bytes = 120;
+  std::string out = "\"";
+  for (std::size_t at = 0; at < name.size();) {
+    if (at >= longest_bytes) return out + "...\"";
+    const auto [code_point, bytes] = decode_utf8(name.substr(at));
+    const bool readable =
+        bytes > 0 && code_point >= 0x20 && !(code_point >= 0x7F && code_point < 0xA0);
+    const auto character = name.substr(at, static_cast<std::size_t>(std::max(bytes, index_t{1})));
+    out += readable ? character : "?";
+    at += character.size();
+  }
+  return out + '"';
+}
+
+[[nodiscard]] inline std::string to_text(std::span<const index_t> shape) {
+  std::string out = "(";
+  for (const index_t extent : shape) out += text(out.size() > 1 ? ", " : "", extent);
+  return out + ")";
+}
+
+}  // namespace weft::io::detail
