@@ -26,7 +26,7 @@ import subprocess
 import sys
 from typing import Dict, FrozenSet, List
 
-OPTIONAL = re.compile(r"^#include <(mpi\.h|nccl\.h)>", re.M)
+OPTIONAL = re.compile(r"^#include <(mpi\.h|nccl\.h|sentencepiece_processor\.h)>", re.M)
 OURS = re.compile(r"^\s*#\s*include\s*<(weft/[^>]+)>", re.M)
 
 

@@ -1,0 +1,134 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/data/sentence_piece.hpp>
+
+#include <weft/data/vocabulary.hpp>
+#include <weft/io/lines.hpp>
+
+#include <algorithm>
+#include <catch2/catch.hpp>
+#include <cstddef>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "../message_of.hpp"
+#include "../temporary_folder.hpp"
+#include "protocol_buffer.hpp"
+
+using namespace weft;
+using namespace weft::data;
+using namespace weft::testing;
+using Catch::Contains;
+
+namespace {
+
+//! The text that tests/reference/bpe_codes.py learns from.
+std::vector<std::string> lines() {
+  auto text = io::read_lines(WEFT_TESTS "/data/data/bpe/input");
+  text.resize(10);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("a trained model has as many pieces as asked for, and gives text back") {
+  const auto text = lines();
+  for (const auto kind : {PieceModel::unigram, PieceModel::bpe}) {
+    const auto model = SentencePiece::train({text, text}, {.pieces = 70, .model = kind});
+    CHECK(model.size() == 70);
+    std::set<std::string> used;
+    for (const auto& line : text) {
+      const std::string pieces = model.encode(line);
+      const auto words = split_words(pieces);
+      CHECK(words.size() > split_words(line).size());
+      used.insert(words.begin(), words.end());
+      CHECK(model.decode(pieces) == line);
+    }
+    CHECK(used.size() <= 70);
+    CHECK(std::ranges::any_of(used, [](const auto& piece) { return piece.size() > 4; }));
+    CHECK(model.encode("der  Müller ") == model.encode("der Müller"));
+    CHECK(model.encode("").empty());
+    CHECK(model.decode("").empty());
+    CHECK(model.decode(model.encode("der 層 Müller")) == "der 層 Müller");
+  }
+}
+
+TEST_CASE("the kinds of models cut text in their own way") {
+  const auto text = lines();
+  const auto unigram = SentencePiece::train({text}, {.pieces = 70});
+  const auto bpe = SentencePiece::train({text}, {.pieces = 70, .model = PieceModel::bpe});
+  CHECK(std::ranges::any_of(
+      text, [&](const auto& line) { return unigram.encode(line) != bpe.encode(line); }));
+}
+
+TEST_CASE("a saved model is loaded, and training is repeatable") {
+  const TemporaryFolder folder;
+  const auto text = lines();
+  const auto model = SentencePiece::train({text}, {.pieces = 70});
+  model.save(folder.path("a.model"));
+  SentencePiece::train({text}, {.pieces = 70}).save(folder.path("b.model"));
+  CHECK((io::read_file(folder.path("a.model")) == io::read_file(folder.path("b.model"))));
+  const SentencePiece loaded(folder.path("a.model"));
+  CHECK(loaded.size() == model.size());
+  for (const auto& line : text) CHECK(loaded.encode(line) == model.encode(line));
+}
+
+TEST_CASE("pieces are words of a vocabulary") {
+  const auto text = lines();
+  const auto model = SentencePiece::train({text}, {.pieces = 70});
+  WordCounts counts;
+  for (const auto& line : text) counts.add_line(model.encode(line));
+  const auto words = build_vocabulary(counts);
+  for (const auto& line : text) {
+    const auto ids = words.encode(model.encode(line));
+    CHECK(std::ranges::count(ids, words.unk()) == 0);
+    CHECK(model.decode(words.decode(ids)) == line);
+  }
+}
+
+TEST_CASE("a number of pieces that cannot be is refused in the library's words") {
+  const auto text = lines();
+  const auto refused = [&](index_t pieces) {
+    return message_of<ArgumentError>([&] { return SentencePiece::train({text}, {pieces}); });
+  };
+  CHECK_THAT(refused(8000), Contains("cannot find 8000 pieces: Vocabulary size too high"));
+  CHECK_THAT(refused(5), Contains("cannot find 5 pieces: Vocabulary size is smaller"));
+  CHECK_THAT(refused(0), Contains("cannot find 0 pieces"));
+  CHECK_THAT(refused(-1), Contains("cannot find -1 pieces"));
+  CHECK(message_of<DataError>([] { return SentencePiece::train({}, {}); }) ==
+        "SentencePiece: there is no text to train on");
+}
+
+TEST_CASE("a file that is no model is refused with its path") {
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::string& contents) {
+    const auto path = folder.write("x.model", contents);
+    const auto message = message_of<FormatError>([&] { return SentencePiece(path); });
+    return message.starts_with(path + ": is not a SentencePiece model: ");
+  };
+  CHECK(refused(""));
+  CHECK(refused("#version: 0.2\na b\n"));
+  CHECK(refused(std::string(1000, '\xFF')));
+  const auto text = lines();
+  SentencePiece::train({text}, {.pieces = 70}).save(folder.path("whole"));
+  const std::string whole = io::read_file(folder.path("whole"));
+  for (const std::size_t bytes : {whole.size() - 1, whole.size() / 2, std::size_t{100}}) {
+    CHECK(refused(whole.substr(0, bytes)));
+  }
+  CHECK(refused(model_with(piece("a"))));  // twice: the library's own check
+  CHECK_THAT(message_of<SystemError>([] { return SentencePiece("/nowhere/x.model"); }),
+             Contains("/nowhere/x.model"));
+}
+
+TEST_CASE("models that crash the library do not reach it") {
+  const TemporaryFolder folder;
+  const auto refused = [&](const std::string& contents) {
+    const auto path = folder.write("x.model", contents);
+    return message_of<FormatError>([&] { return SentencePiece(path); }) != "(no error)";
+  };
+  CHECK_FALSE(refused(model_with()));
+  CHECK(refused(model_with(piece(std::string(std::size_t{1} << 20, 'x')))));
+  CHECK(refused(model_with(piece(std::string(1, '\0')))));
+  CHECK(refused(model_with("", std::string(1024, '\xFF'))));
+}
