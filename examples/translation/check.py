@@ -258,6 +258,104 @@ class Translation(unittest.TestCase):
             self.assertEqual(run.returncode, 0, run.stderr)
         self.assert_same_files("one", "parts", "epoch-5.safetensors", "state.safetensors")
 
+    def vocabulary(self, model):
+        return (self.folder / model / "source.vocabulary").read_text().splitlines()[4:]
+
+    def expect_same_score(self, model, summary):
+        """What the folder says is all that evaluate needs to score as training did."""
+        run = self.run_program("evaluate", self.folder / model, "--source",
+                               self.folder / "valid.de", "--target", self.folder / "valid.en",
+                               "--tokenize", "none", program=SINGLE)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        bleu = json.loads(summary.read_text())["bleu"]
+        self.assertGreater(bleu, 1)
+        self.assertEqual(run.stdout.split()[2], f"{bleu:.2f}")
+
+    def test_codes_cut_text_and_translations_are_joined(self):
+        codes = self.folder / "bpe"
+        merges = ["e i", "ei n", "ei n</w>", "s</w> x", "t h", "r e", "f i", "e n", "n e</w>"]
+        codes.write_text("#version: 0.2\n" + "".join(merge + "\n" for merge in merges))
+        self.write("more", pairs(1000))
+        summary = self.folder / "summary.json"
+        run = self.train("--subwords", codes, "--max-epochs", 4, "--summary", summary,
+                         corpus=self.corpus("more"), program=SINGLE)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("subwords by", run.stderr)
+        self.assertEqual((self.folder / "model/subwords.codes").read_bytes(), codes.read_bytes())
+        self.assertLessEqual({"ein@@", "s", "th@@", "re@@", "ne"}, set(self.vocabulary("model")))
+        self.assertFalse({"eins", "three"} & set(self.vocabulary("model")))
+        self.expect_same_score("model", summary)
+        run = self.run_program("translate", self.folder / "model",
+                               stdin="eins zwei drei vier fuenf\n", program=SINGLE)
+        self.assertEqual((run.returncode, run.stdout.count("@@")), (0, 0), run.stderr)
+        self.assertNotIn("not in the vocabulary", run.stderr)
+
+        own = self.folder / "model/subwords.codes"
+        own.write_text("#version: 0.2\ne i\n")
+        self.refused(self.run_program("translate", self.folder / "model", program=SINGLE),
+                     "another subwords")
+        own.unlink()
+        self.refused(self.run_program("translate", self.folder / "model", program=SINGLE),
+                     "another subwords")
+
+    def test_a_run_goes_on_with_the_subwords_of_its_folder(self):
+        codes = self.folder / "bpe"
+        codes.write_text("e i\nei n\n")
+        whole = self.train("--subwords", codes, "--max-epochs", 2, model="whole", program=SINGLE)
+        self.assertEqual(whole.returncode, 0, whole.stderr)
+        run = self.train("--subwords", codes, "--max-epochs", 1, model="parts", program=SINGLE)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        codes.unlink()
+        run = self.train("--resume", "--max-epochs", 2, model="parts", program=SINGLE)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assert_same_files("whole", "parts", "epoch-2.safetensors", "state.safetensors")
+        run = self.train("--max-epochs", 1, model="parts", program=SINGLE)  # another one
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertFalse((self.folder / "parts/subwords.codes").exists())
+        self.assertIn("eins", self.vocabulary("parts"))
+
+    def test_subwords_that_cannot_be_used_are_refused(self):
+        codes = self.folder / "bpe"
+        for text, *parts in (("", "no codes"), ("#version: 0.2\ne i\nein\n", "bpe, line 3", "ein"),
+                             ("#version: 9\ne i\n", "version \"9\"")):
+            codes.write_text(text)
+            self.refused(self.train("--subwords", codes), *parts)
+        self.refused(self.train("--subwords", self.folder / "nowhere"), "nowhere")
+        self.refused(self.train("--subwords", codes, "--train-subwords", 100), "not both")
+
+    @unittest.skipIf(os.environ.get("WEFT_SENTENCE_PIECE") != "1", "no SentencePiece")
+    def test_sentence_piece_cuts_text_and_gives_it_back(self):
+        self.write("more", pairs(1000))
+        summary = self.folder / "summary.json"
+        run = self.train("--train-subwords", 40, "--max-epochs", 4, "--summary", summary,
+                         "--ranks", 2, corpus=self.corpus("more"), program=ZERO2)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertLessEqual(len(self.vocabulary("model")), 40)
+        self.assertTrue(any(word.startswith("\u2581") for word in self.vocabulary("model")))
+        self.expect_same_score("model", summary)
+        run = self.run_program("translate", self.folder / "model", program=SINGLE,
+                               stdin="eins zwei drei vier fuenf\n\n")
+        self.assertEqual((run.returncode, run.stdout.count("\n")), (0, 2), run.stderr)
+        self.assertNotIn("\u2581", run.stdout)
+
+        model = self.folder / "model/subwords.model"
+        for name, *subwords in (("trained", "--train-subwords", 40), ("given", "--subwords", model)):
+            run = self.train(*subwords, "--max-epochs", 1, model=name, program=SINGLE,
+                             corpus=self.corpus("more"))
+            self.assertEqual(run.returncode, 0, run.stderr)
+        self.assert_same_files("given", "trained", "subwords.model", "epoch-1.safetensors")
+        self.refused(self.train("--train-subwords", 100000), "100000 pieces", "too high")
+        (self.folder / "no.model").write_text("#version: 0.2\ne i\n")
+        self.refused(self.train("--subwords", self.folder / "no.model"), "no.model",
+                     "not a SentencePiece model")
+
+    @unittest.skipIf(os.environ.get("WEFT_SENTENCE_PIECE") != "0", "built with SentencePiece")
+    def test_without_sentence_piece_it_says_what_to_install(self):
+        self.refused(self.train("--train-subwords", 40, program=SINGLE),
+                     "--train-subwords needs SentencePiece", "libsentencepiece-dev")
+        self.refused(self.train("--subwords", self.folder / "any.model", program=SINGLE),
+                     "any.model needs SentencePiece", "libsentencepiece-dev")
+
     def test_corpora_that_cannot_be_used_are_refused(self):
         def refused(*parts, train="train"):
             self.refused(self.train("--max-updates", 2, corpus=self.corpus(train)), *parts)

@@ -66,14 +66,6 @@ inline std::function<double(weft::index_t)> schedule_of(const TrainOptions& o) {
   return weft::optim::InverseSquareRoot{.peak = o.rate, .warmup = o.warmup};
 }
 
-//! Subwords joined, if they are any: what is scored is what a reader would see.
-inline std::vector<std::string> joined(std::vector<std::string> lines, bool join) {
-  if (join) {
-    for (auto& line : lines) line = join_subwords(line);
-  }
-  return lines;
-}
-
 //! The search's settings for a target vocabulary.
 inline weft::generate::SearchSettings search_settings(const Vocabularies& words,
                                                       const TranslateOptions& options) {
@@ -93,9 +85,10 @@ std::vector<std::string> translate_rows(Strategy& strategy, const weft::data::To
   std::vector<std::string> lines;
   for (const auto& hypothesis : weft::train::translate(
            strategy, rows, words.source.eos(), search_settings(words, options), options.batch)) {
-    lines.push_back(words.target.decode(hypothesis.tokens));
+    lines.push_back(
+        words.subwords.join(words.target.decode(hypothesis.tokens), options.join_subwords));
   }
-  return joined(std::move(lines), options.join_subwords);
+  return lines;
 }
 
 //! Translates lines of text. A line without words stays one.
@@ -111,7 +104,7 @@ std::vector<std::string> translate_lines(Strategy& strategy, const std::vector<s
   std::vector<std::size_t> row_of_line;
   weft::index_t truncated = 0, unknown = 0;
   for (std::size_t i = 0; i < lines.size(); ++i) {
-    auto ids = words.source.encode(lines[i]);
+    auto ids = words.source.encode(words.subwords.split(lines[i]));
     if (ids.empty()) continue;
     if (std::ssize(ids) > most) {
       if (!options.truncate) {
@@ -160,7 +153,7 @@ struct LoadedModel {
 
   LoadedModel(const Options& options, const TranslateOptions& translate)
       : folder(weft::train::RunFolder::existing(translate.folder)),
-        words(load_vocabularies(folder)),
+        words(load_vocabularies(folder, Subwords(folder))),
         devices(options.devices, options.threads),
         strategy(devices.make(objective_for(path(translate)), weft::optim::Adam(), {})) {
     const auto metadata = weft::train::load_model(strategy, path(translate));
@@ -193,12 +186,22 @@ int train_command(const Options& options, Strategy& devices) {
   };
   weft::train::RunFolder folder(o.folder);
   if (reports) folder.claim();
-  const auto train_pairs = read_pairs(o.train, "training corpus");
-  const auto valid_pairs = read_pairs(o.valid, "validation corpus");
-  const auto words = o.run.resume
-                         ? load_vocabularies(folder)
-                         : build_vocabularies(train_pairs, {.minimum_count = o.minimum_count,
-                                                            .maximum_size = o.vocabulary});
+  auto train_pairs = read_pairs(o.train, "training corpus");
+  auto valid_pairs = read_pairs(o.valid, "validation corpus");
+  if (reports && !o.run.resume) write_subwords(folder, o, train_pairs);
+  devices.wait_for_all();  // for the file of subwords
+  const Subwords subwords(folder);
+  if (subwords.any()) {
+    print("subwords by " + subwords.path());
+    static_cast<void>(subwords.split(train_pairs));
+  }
+  const auto valid_references = subwords.split(valid_pairs);
+  const auto words =
+      o.run.resume
+          ? load_vocabularies(folder, subwords)
+          : build_vocabularies(train_pairs,
+                               {.minimum_count = o.minimum_count, .maximum_size = o.vocabulary},
+                               subwords);
   const weft::data::LengthLimit limit{.longest = o.longest, .then = o.too_long};
   const auto training = weft::data::encode_text(train_pairs, words.source, words.target, limit);
   const auto validation = weft::data::encode_text(valid_pairs, words.source, words.target, limit);
@@ -302,7 +305,7 @@ int train_command(const Options& options, Strategy& devices) {
   search.join_subwords = true;
   std::vector<std::string> references;
   for (const auto pair : validation.corpus.pairs) {
-    references.push_back(join_subwords(valid_pairs.target[static_cast<std::size_t>(pair)]));
+    references.push_back(valid_references[static_cast<std::size_t>(pair)]);
   }
   const auto validation_bleu = [&] {
     return detail::bleu(detail::translate_rows(strategy, validation.corpus.source, words, search),
@@ -345,7 +348,7 @@ int train_command(const Options& options, Strategy& devices) {
   const auto& sources = valid_pairs.source;
   for (std::size_t i = 0; i < std::min(translations.size(), detail::most_samples); ++i) {
     const auto pair = static_cast<std::size_t>(validation.corpus.pairs[i]);
-    report.page.samples.push_back({join_subwords(sources[pair]), references[i], translations[i]});
+    report.page.samples.push_back({subwords.join(sources[pair], true), references[i], translations[i]});
   }
   report.write();
   print(weft::text("BLEU of the validation corpus: ", weft::fixed(bleu, 2)));
@@ -391,7 +394,9 @@ int evaluate_command(const Options& options) {
   } else {
     detail::LoadedModel<Strategy> model(options, o.translate);
     const auto pairs = read_pairs(o.corpus, "corpus to translate");
-    references = detail::joined(pairs.target, o.translate.join_subwords);
+    for (const auto& line : pairs.target) {
+      references.push_back(model.words.subwords.reference(line, o.translate.join_subwords));
+    }
     hypotheses = detail::translate_lines(model.strategy, pairs.source, model.words, o.translate);
   }
   const auto [score, line] = detail::bleu(hypotheses, references, o.tokenize);

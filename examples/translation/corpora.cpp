@@ -23,47 +23,42 @@ weft::data::ParallelText read_pairs(const CorpusOptions& corpus, std::string_vie
 }
 
 Vocabularies build_vocabularies(const weft::data::ParallelText& pairs,
-                                const weft::data::VocabularyLimits& limits) {
+                                const weft::data::VocabularyLimits& limits, Subwords subwords) {
   weft::data::WordCounts source, target;
   auto& second = shape.tie == weft::nn::Tie::all ? source : target;
   for (const auto& line : pairs.source) source.add_line(line);
   for (const auto& line : pairs.target) second.add_line(line);
   auto words = weft::data::build_vocabulary(source, limits);
-  if (shape.tie == weft::nn::Tie::all) return {words, words};
-  return {std::move(words), weft::data::build_vocabulary(target, limits)};
+  if (shape.tie == weft::nn::Tie::all) return {words, words, std::move(subwords)};
+  return {std::move(words), weft::data::build_vocabulary(target, limits), std::move(subwords)};
 }
 
-Vocabularies load_vocabularies(const weft::train::RunFolder& folder) {
+Vocabularies load_vocabularies(const weft::train::RunFolder& folder, Subwords subwords) {
   return {weft::data::Vocabulary::load(folder.vocabulary("source")),
-          weft::data::Vocabulary::load(folder.vocabulary("target"))};
+          weft::data::Vocabulary::load(folder.vocabulary("target")), std::move(subwords)};
 }
 
 std::map<std::string, std::string> fingerprints(const Vocabularies& words) {
-  return {{"source_vocabulary", std::to_string(words.source.fingerprint())},
-          {"target_vocabulary", std::to_string(words.target.fingerprint())}};
+  std::map<std::string, std::string> found{
+      {"source_vocabulary", std::to_string(words.source.fingerprint())},
+      {"target_vocabulary", std::to_string(words.target.fingerprint())}};
+  if (words.subwords.any()) found["subwords"] = std::to_string(words.subwords.fingerprint());
+  return found;
 }
 
 void check_fingerprints(const std::map<std::string, std::string>& metadata,
                         const Vocabularies& words, const std::string& path) {
-  for (const auto& [name, is] : fingerprints(words)) {
-    const auto found = metadata.find(name);
-    if (found == metadata.end() || found->second != is) {
+  const auto of = [](const std::map<std::string, std::string>& all, const std::string& name) {
+    const auto found = all.find(name);
+    return found == all.end() ? "none" : found->second;
+  };
+  const auto here = fingerprints(words);
+  for (const std::string name : {"source_vocabulary", "target_vocabulary", "subwords"}) {
+    if (of(metadata, name) != of(here, name)) {
       throw weft::FormatError(
           weft::text(path, ": was trained with another ", name, " than the one in its folder"));
     }
   }
-}
-
-std::string join_subwords(std::string_view line) {
-  std::string joined;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    if (line.substr(i, 3) == "@@ ") {
-      i += 2;
-    } else {
-      joined += line[i];
-    }
-  }
-  return joined;
 }
 
 }  // namespace translation

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "options.hpp"
+#include "subwords.hpp"
 
 #include <weft/data/parallel_text.hpp>
 #include <weft/data/vocabulary.hpp>
@@ -18,25 +19,25 @@ namespace translation {
 //! **Errors.** ArgumentError unless the options name exactly one kind of corpus; those of reading.
 weft::data::ParallelText read_pairs(const CorpusOptions& corpus, std::string_view what);
 
-//! The words of both languages: one and the same vocabulary where the model ties its embeddings.
+//! The words of both languages: one and the same vocabulary where the model ties its embeddings;
+//! and how text is cut into them.
 struct Vocabularies {
   weft::data::Vocabulary source;
   weft::data::Vocabulary target;
+  Subwords subwords;
 };
 
+//! The words of pairs that were cut by `subwords`.
 Vocabularies build_vocabularies(const weft::data::ParallelText& pairs,
-                                const weft::data::VocabularyLimits& limits);
+                                const weft::data::VocabularyLimits& limits, Subwords subwords);
 
-Vocabularies load_vocabularies(const weft::train::RunFolder& folder);
+Vocabularies load_vocabularies(const weft::train::RunFolder& folder, Subwords subwords);
 
-//! What a saved model says about the vocabularies that it was trained with.
+//! What a saved model says about the vocabularies and subwords that it was trained with.
 std::map<std::string, std::string> fingerprints(const Vocabularies& words);
 
-//! **Errors.** FormatError if a model's metadata names other vocabularies.
+//! **Errors.** FormatError if a model's metadata names other vocabularies or subwords.
 void check_fingerprints(const std::map<std::string, std::string>& metadata,
                         const Vocabularies& words, const std::string& path);
-
-//! Joins the parts of words that subword-nmt split with "@@ ".
-std::string join_subwords(std::string_view line);
 
 }  // namespace translation

@@ -46,7 +46,8 @@ void add_search(CLI::App& app, TranslateOptions& options) {
   app.add_flag("--truncate", options.truncate,
                "Cut sentences that are longer than the model's positions");
   app.add_flag("--join-subwords", options.join_subwords,
-               "Join what '@@ ' splits (subword-nmt) in the output");
+               "Join what '@@ ' splits (subword-nmt) in the output, where the corpus was cut; what "
+               "--subwords cut is joined anyway");
 }
 
 void add_train(CLI::App& app, TrainOptions& o) {
@@ -60,6 +61,15 @@ void add_train(CLI::App& app, TrainOptions& o) {
       {"drop", weft::data::TooLong::drop},
       {"truncate", weft::data::TooLong::truncate}};
   const std::string data = "Data";
+  app.add_option("--subwords", o.subwords,
+                 "Cut words by this file: a SentencePiece model if its name ends with .model or "
+                 ".spm, else codes of subword-nmt. It is kept in the folder")
+      ->group(data);
+  app.add_option("--train-subwords", o.train_subwords,
+                 "Instead: cut words by a SentencePiece model of so many pieces, found in the "
+                 "training corpus first; 0: none")
+      ->check(CLI::NonNegativeNumber)
+      ->group(data);
   app.add_option("--minimum-count", o.minimum_count, "Rarer words are unknown")->group(data);
   app.add_option("--vocabulary", o.vocabulary, "The most words, special ones included")
       ->group(data);

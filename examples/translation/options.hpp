@@ -26,6 +26,8 @@ struct TrainOptions {
   std::string folder;
   CorpusOptions train;
   CorpusOptions valid;
+  std::string subwords;              //!< a file of them
+  weft::index_t train_subwords = 0;  //!< or how many to find
   weft::index_t minimum_count = 1;
   weft::index_t vocabulary = 1'000'000;
   weft::index_t longest = 256;
