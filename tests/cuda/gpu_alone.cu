@@ -33,6 +33,8 @@ void every_kernel(Cuda& device, Adam& adam, Sgd& sgd, const data::TranslationBat
   ops::convert(device, 1, static_cast<const Bfloat16*>(nullptr), static_cast<float*>(nullptr));
   ops::bias_activation_dropout<ops::Activation::gelu>(device, mask, {}, in, in, out);
   ops::activation_dropout_backward<ops::Activation::gelu>(device, mask, {}, in, in, in, out);
+  ops::bias_activation_dropout<ops::Activation::silu>(device, mask, {}, in, in, out);
+  ops::activation_dropout_backward<ops::Activation::silu>(device, mask, {}, in, in, in, out);
   ops::bias_activation_dropout<ops::Activation::identity>(device, mask, {}, in, in, out);
   ops::residual(device, mask, {}, in, in, in, out);
   ops::position_backward(device, SequenceLayout<Cuda>(), in, out, ops::Write::replace);

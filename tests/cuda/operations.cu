@@ -127,6 +127,7 @@ TEST_CASE("activations and their gradients are those of a processor") {
           const auto bias = random_tensor(device, {C}, 3);
           const auto relu = nan_tensor(device, {9, C}), drelu = nan_tensor(device, {9, C});
           const auto gelu = nan_tensor(device, {9, C}), dgelu = nan_tensor(device, {9, C});
+          const auto silu = nan_tensor(device, {9, C}), dsilu = nan_tensor(device, {9, C});
           using ops::Activation;
           ops::bias_activation_dropout<Activation::relu>(device, some_dropped, layout->keys, x,
                                                          bias, relu);
@@ -135,7 +136,11 @@ TEST_CASE("activations and their gradients are those of a processor") {
                                                          bias, gelu);
           ops::activation_dropout_backward<Activation::gelu>(device, some_dropped, layout->keys, x,
                                                              bias, dy, dgelu);
-          return std::vector{relu, drelu, gelu, dgelu};
+          ops::bias_activation_dropout<Activation::silu>(device, some_dropped, layout->keys, x,
+                                                         bias, silu);
+          ops::activation_dropout_backward<Activation::silu>(device, some_dropped, layout->keys, x,
+                                                             bias, dy, dsilu);
+          return std::vector{relu, drelu, gelu, dgelu, silu, dsilu};
         }) == "");
 }
 

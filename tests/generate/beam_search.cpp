@@ -18,6 +18,7 @@ using namespace weft;
 using namespace weft::testing;
 using generate::beam_search;
 using generate::Hypothesis;
+using generate::Rules;
 using generate::SearchSettings;
 
 namespace {
@@ -34,10 +35,11 @@ Found search(Cpu& device, const Searched& searched, const std::vector<Words>& so
                      settings);
 }
 
-//! The logarithms of the probabilities of the word after a prefix; every position computed anew.
+//! The logarithms of the probabilities of the word after a prefix, if `excluded` words have none;
+//! every position computed anew.
 template <class Searched>
 std::vector<double> next_word(Cpu& device, const Searched& searched, const Words& source,
-                              const Words& prefix) {
+                              const Words& prefix, const Words& excluded = {}) {
   auto ctx = searched.context(device);
   Words read{bos};
   read.insert(read.end(), prefix.begin(), prefix.end());
@@ -51,13 +53,16 @@ std::vector<double> next_word(Cpu& device, const Searched& searched, const Words
   for (std::size_t v = 0; v < logits.size(); ++v) {
     result.push_back(static_cast<double>(logits[v]));
     if (bias.data != nullptr) result[v] += static_cast<double>(bias.data[v]);
+    if (std::ranges::count(excluded, static_cast<token_t>(v)) > 0) {
+      result[v] = -std::numeric_limits<double>::infinity();
+    }
     sum += std::exp(result[v]);
   }
   for (double& value : result) value -= std::log(sum);
   return result;
 }
 
-//! A search by the rules of fairseq, one source at a time, nothing cached, in double.
+//! A search, one source at a time, nothing cached, in double.
 struct PlainSearch {
   std::vector<Hypothesis> finished;
   //! By how much the closest of two scores whose order was asked for differ.
@@ -71,14 +76,20 @@ struct PlainSearch {
         std::min(static_cast<index_t>(settings.max_length_a * static_cast<double>(source.size()) +
                                       static_cast<double>(settings.max_length_b)),
                  searched.model().longest() - 1);
+    const bool fairseq = settings.rules == Rules::fairseq;
+    const Words excluded = settings.renormalize ? settings.forbidden : Words{};
+    const auto normalised = [&](double score, index_t length) {
+      return score / std::pow(static_cast<double>(length), settings.length_penalty);
+    };
     std::vector<std::pair<double, Words>> active{{0.0, {}}};
-    for (index_t step = 0; finished.size() < beam && step <= most_words; ++step) {
+    for (index_t step = 0; !active.empty() && step <= most_words; ++step) {
       std::vector<std::tuple<double, token_t, Words>> candidates;
       for (const auto& [score, prefix] : active) {
-        const auto next = next_word(device, searched, source, prefix);
+        auto next = next_word(device, searched, source, prefix, excluded);
+        if (!fairseq && step == most_words) next[static_cast<std::size_t>(settings.eos)] = 0.0;
         for (token_t word = 0; word < std::ssize(next); ++word) {
           if (std::ranges::count(settings.forbidden, word) > 0) continue;
-          if (step == 0 && word == settings.eos) continue;
+          if (fairseq && step == 0 && word == settings.eos) continue;
           if (step == most_words && word != settings.eos) continue;
           candidates.emplace_back(score + next[static_cast<std::size_t>(word)], word, prefix);
         }
@@ -94,19 +105,28 @@ struct PlainSearch {
         if (word != settings.eos && active.size() < beam) {
           active.emplace_back(score, prefix);
           active.back().second.push_back(word);
-        } else if (word == settings.eos && rank < beam && finished.size() < beam) {
-          const double length = static_cast<double>(step + 1);
-          finished.push_back({prefix, score / std::pow(length, settings.length_penalty)});
+        } else if (word == settings.eos && rank < beam && (!fairseq || finished.size() < beam)) {
+          finished.push_back({prefix, normalised(score, step + 1)});
         }
       }
+      if (!fairseq) keep_best(beam);
+      if (finished.size() < beam || active.empty()) continue;
+      const double gain = normalised(active[0].first, step + 1) - finished.back().score;
+      if (!fairseq) closest = std::min(closest, std::abs(gain));
+      if (fairseq || gain <= 0.0) active.clear();
     }
-    std::ranges::sort(finished, std::greater{}, &Hypothesis::score);
-    std::vector<double> ranked;
-    for (const auto& hypothesis : finished) ranked.push_back(hypothesis.score);
-    note_gaps(ranked, beam);
+    keep_best(beam);
   }
 
  private:
+  void keep_best(std::size_t beam) {
+    std::ranges::stable_sort(finished, std::greater{}, &Hypothesis::score);
+    std::vector<double> ranked;
+    for (const auto& hypothesis : finished) ranked.push_back(hypothesis.score);
+    note_gaps(ranked, beam);
+    if (finished.size() > beam) finished.resize(beam);
+  }
+
   void note_gaps(const std::vector<double>& ranked, std::size_t ranks) {
     for (std::size_t i = 0; i < ranks && i + 1 < ranked.size(); ++i) {
       closest = std::min(closest, ranked[i] - ranked[i + 1]);
@@ -174,6 +194,25 @@ TEMPLATE_TEST_CASE("it does under other penalties and limits, and with words for
                              {.beam = 4, .max_length_a = 0.7, .max_length_b = 1});
   check_against_plain_search(searched, sources,
                              {.beam = 3, .max_length_b = 8, .forbidden = {0, 1, 2, 5, 9, 20, 30}});
+}
+
+TEMPLATE_TEST_CASE("it does by the rules of transformers", "", PostNorm, PreNorm, FinalNorms) {
+  const TestType searched(vocabulary);
+  const auto sources = random_sources(vocabulary);
+  for (const index_t beam : {1, 2, 4}) {
+    check_against_plain_search(searched, sources,
+                               {.beam = beam, .max_length_b = 10, .rules = Rules::transformers});
+  }
+  check_against_plain_search(searched, sources,
+                             {.beam = 2,
+                              .length_penalty = 0.3,
+                              .max_length_b = 12,
+                              .forbidden = {0, 6, 9, 20},
+                              .renormalize = true,
+                              .rules = Rules::transformers});
+  check_against_plain_search(
+      searched, sources,
+      {.beam = 3, .length_penalty = 2.0, .max_length_b = 4, .rules = Rules::transformers});
 }
 
 TEMPLATE_TEST_CASE("it does with fewer words than a beam asks for", "", PostNorm, PreNorm) {
@@ -261,6 +300,51 @@ TEST_CASE("a length penalty decides between a short and a long translation") {
   CHECK(means[1].score == Approx(once / 2));
 
   CHECK(found(2.0)[0].score == Approx(twice / 9));
+}
+
+TEST_CASE("by the rules of transformers a search goes on while a better translation is possible") {
+  Cpu device;
+  const auto searched = memoryless({0, 0, 0, 0.3, 0.6, 0.1});
+  const auto found = [&](Rules rules, double length_penalty, index_t most_words) {
+    return search(device, searched, {{4, eos}},
+                  {.beam = 2,
+                   .length_penalty = length_penalty,
+                   .max_length_b = most_words,
+                   .rules = rules})[0];
+  };
+  // Divided by their lengths, "" has ln 0.3 = -1.204, "4" has -0.857 and so on: each is better than
+  // those before it, until the greatest length, whose end is free.
+  const auto means = found(Rules::transformers, 1.0, 3);
+  REQUIRE(means.size() == 2);
+  CHECK(means[0].tokens == Words{4, 4, 4});
+  CHECK(means[0].score == Approx(3 * std::log(0.6) / 4));
+  CHECK(means[1].tokens == Words{4, 4});
+  CHECK(means[1].score == Approx((2 * std::log(0.6) + std::log(0.3)) / 3));
+  CHECK(found(Rules::fairseq, 1.0, 3)[0].tokens == Words{4, 4});
+
+  // Undivided, "" and "4" have -1.204 and -1.715, and "4 4 4" has -1.532 without its end: where it
+  // is cut off it comes second, otherwise nothing is better once "4 4 4 4" has -2.043.
+  const auto cut = found(Rules::transformers, 0.0, 3), whole = found(Rules::transformers, 0.0, 9);
+  for (const auto& sums : {cut, whole}) {
+    REQUIRE(sums.size() == 2);
+    CHECK(sums[0].tokens.empty());
+    CHECK(sums[0].score == Approx(std::log(0.3)));
+  }
+  CHECK(cut[1].tokens == Words{4, 4, 4});
+  CHECK(cut[1].score == Approx(3 * std::log(0.6)));
+  CHECK(whole[1].tokens == Words{4});
+  CHECK(found(Rules::fairseq, 0.0, 9)[0].tokens == Words{4});
+}
+
+TEST_CASE("the probability of forbidden words may go to the others") {
+  Cpu device;
+  const auto searched = memoryless({0.5, 0.1, 0, 0.3, 0.06, 0.04});
+  const SearchSettings settings{
+      .beam = 1, .max_length_b = 9, .forbidden = {0, 1}, .renormalize = true};
+  const auto found = search(device, searched, {{4, eos}}, settings)[0];
+  REQUIRE(found.size() == 1);
+  CHECK(found[0].tokens == Words{4});
+  CHECK(found[0].score == Approx((std::log(0.06 / 0.4) + std::log(0.3 / 0.4)) / 2));
 }
 
 TEST_CASE("only what is among the best of a beam may end") {

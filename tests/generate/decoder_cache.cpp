@@ -86,7 +86,7 @@ Replay<Searched> replay(Cpu& device, const Searched& searched) {
 }  // namespace
 
 TEMPLATE_TEST_CASE("a step gives what the whole decoder gives for the last position", "", PostNorm,
-                   PreNorm) {
+                   PreNorm, FinalNorms) {
   Cpu device(2);
   const TestType searched(vocabulary);
   auto decoding = replay(device, searched);

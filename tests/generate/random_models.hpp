@@ -76,6 +76,22 @@ inline constexpr nn::TransformerShape pre_norm_shape{.d_model = 32,
 //! Normalised in front, learned positions, a generator of its own.
 using PreNorm = RandomModel<pre_norm_shape, nn::Generator<pre_norm_shape>>;
 
+inline constexpr nn::TransformerShape final_norms_shape{
+    .d_model = 32,
+    .heads = 2,
+    .d_ff = 48,
+    .encoder_layers = 2,
+    .decoder_layers = 1,
+    .norm = nn::Norm::post,
+    .final_norms = true,
+    .generator_bias = true,
+    .activation = ops::Activation::silu,
+    .positions = nn::Positions::sinusoidal_halves,
+    .tie = nn::Tie::target};
+
+//! Normalised behind and once more at the end, SiLU, sines before cosines, a bias of the logits.
+using FinalNorms = RandomModel<final_norms_shape, nn::Generator<final_norms_shape>>;
+
 inline TokenSequences<Cpu> sequences(Cpu& device, const std::vector<Words>& rows) {
   Words ids;
   std::vector<index_t> lengths;

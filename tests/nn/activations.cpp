@@ -55,7 +55,14 @@ TEST_CASE("GELU multiplies with the normal distribution function") {
                   [&](double x) { return normal_cdf(x) + x * density(x); }, 2e-6);
 }
 
+TEST_CASE("SiLU multiplies with the logistic function") {
+  const auto logistic = [](double x) { return 1.0 / (1.0 + std::exp(-x)); };
+  // |x| <= 6 times 3e-7 / 4, that of exp, and some roundings.
+  check<Silu<37>>([&](double x) { return x * logistic(x); },
+                  [&](double x) { return logistic(x) * (1.0 + x * logistic(-x)); }, 2e-6);
+}
+
 TEST_CASE("activations have no parameters") {
-  static_assert(parameter_count(Relu<4>(), Gelu<4>()) == 0);
+  static_assert(parameter_count(Relu<4>(), Gelu<4>(), Silu<4>()) == 0);
   CHECK(named_parameters(Relu<4>()).empty());
 }

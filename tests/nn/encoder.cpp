@@ -30,6 +30,7 @@ TEST_CASE("with dropout everywhere an encoder layer's gradients are those of cen
   check<Norm::pre, false, gelu>(false);
   check<Norm::post, true, gelu>(true);
   check<Norm::pre, true, relu>(true);
+  check<Norm::post, true, silu>(false);
 }
 
 TEST_CASE("a stack's gradients are those of central differences") {

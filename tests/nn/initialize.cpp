@@ -72,6 +72,21 @@ TEST_CASE("sinusoids are those of the paper") {
   }
 }
 
+TEST_CASE("sinusoids in halves are the same numbers, the sines first") {
+  for (const index_t C : {6, 7}) {
+    const auto turns = initialized(Initializer::sinusoids(), {60, C});
+    const auto halves = initialized(Initializer::sinusoids_in_halves(), {60, C});
+    for (index_t t = 0; t < 60; ++t) {
+      for (index_t c = 0; c < C; ++c) {
+        const index_t place = c / 2 + (c % 2 == 0 ? 0 : (C + 1) / 2);
+        CAPTURE(C, t, c);
+        REQUIRE(halves[static_cast<std::size_t>(t * C + place)] ==
+                turns[static_cast<std::size_t>(t * C + c)]);
+      }
+    }
+  }
+}
+
 TEST_CASE("each seed and each parameter has its own values, the same every time") {
   const auto init = Initializer::normal(1.0f);
   const auto values = initialized(init, {50}, 1, 0);

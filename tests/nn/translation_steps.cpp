@@ -18,13 +18,14 @@ using namespace weft::testing;
 
 namespace {
 
-constexpr nn::TransformerShape shape_of(nn::Norm norm) {
+constexpr nn::TransformerShape shape_of(nn::Norm norm, bool final_norms = false) {
   return {.d_model = 24,
           .heads = 3,
           .d_ff = 40,
           .encoder_layers = 2,
           .decoder_layers = 3,
           .norm = norm,
+          .final_norms = final_norms,
           .attention_bias = true};
 }
 
@@ -47,10 +48,10 @@ Pass pass_of(Cpu& device, const Model& model, Placed<Whole>& placed) {
   return {to_host(y.values), placed.total_gradients()};
 }
 
-template <nn::Norm norm>
+template <nn::Norm norm, bool final_norms = false>
 void expect_the_models_own_pass() {
   Cpu device;
-  using Model = nn::Transformer<shape_of(norm)>;
+  using Model = nn::Transformer<shape_of(norm, final_norms)>;
   Placed<Model> placed(
       device, Model({small_vocabulary, small_vocabulary, 24}, nn::Dropouts::everywhere(0.2f)));
   // Made of modules that have their places, the steps read and write the model's own.
@@ -65,6 +66,7 @@ void expect_the_models_own_pass() {
 TEST_CASE("a Transformer in steps computes what the Transformer does, to the bit") {
   expect_the_models_own_pass<nn::Norm::pre>();
   expect_the_models_own_pass<nn::Norm::post>();
+  expect_the_models_own_pass<nn::Norm::post, true>();
 }
 
 TEST_CASE("steps count their readers down") {

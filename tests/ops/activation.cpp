@@ -29,6 +29,7 @@ const DropoutMask some_dropped(0.25f, RandomKey(7, 8), 9);
 
 double activated(Activation a, double x) {
   if (a == Activation::relu) return x > 0.0 ? x : 0.0;
+  if (a == Activation::silu) return silu(x);
   return a == Activation::gelu ? gelu(x) : x;
 }
 
@@ -36,10 +37,30 @@ double activated(Activation a, double x) {
 //! roundings of numbers below 1.5 that are halved.
 constexpr double cdf_error = 0.75e-7 + 1.5e-7 + 7.5 * unit_roundoff;
 
+//! The error of 1 / (1 + exp(-x)) in float: it changes by at most a quarter of the 3e-7 by which
+//! exp does, and there are three roundings.
+constexpr double logistic_error = 0.75e-7 + 3 * unit_roundoff;
+
 //! The error of an activation at x, before dropout: one rounding of the bias's addition, and those
 //! of the activation.
 double activation_error(Activation a, double x) {
-  return (a == Activation::gelu ? cdf_error : 0.0) * std::abs(x) + 3 * unit_roundoff * std::abs(x);
+  double relative = 3 * unit_roundoff;
+  if (a == Activation::gelu) relative += cdf_error;
+  if (a == Activation::silu) relative += logistic_error;
+  return relative * std::abs(x);
+}
+
+//! The error of its slope for |x| < 5. That of GELU is P(X <= x) + x phi(x), phi off by 8
+//! roundings; |x| phi(x) <= 0.25. That of SiLU is s + x s (1 - s), both factors off by 3e-7 and
+//! three roundings of themselves, |x| s (1 - s) <= 0.23. The argument's rounding counts as often as
+//! the second derivative says, 0.8 and 0.5 at most.
+double slope_error(Activation a) {
+  if (a == Activation::gelu) return cdf_error + (2.0 + 5.0 * 0.8 + 2.0) * unit_roundoff;
+  if (a == Activation::silu) {
+    const double factor_error = 3e-7 + 3 * unit_roundoff;
+    return logistic_error + 0.23 * 2 * factor_error + (5.0 * 0.5 + 3.0) * unit_roundoff;
+  }
+  return 0.0;
 }
 
 template <Activation A>
@@ -60,12 +81,11 @@ void check_forward_and_backward(index_t N, index_t C, const DropoutMask& mask, b
 
   const auto y = nan_tensor(device, {N, C});
   ops::bias_activation_dropout<A>(device, mask, layout->keys, x, bias, y);
-  const Matrix should = matrix(N, C, [&](index_t n, index_t c) {
-    return factor(n, c) * activated(A, argument(in, n, c));
-  });
+  const Matrix should = matrix(
+      N, C, [&](index_t n, index_t c) { return factor(n, c) * activated(A, argument(in, n, c)); });
   CHECK(difference(y, should, matrix(N, C, [&](index_t n, index_t c) {
-          return factor(n, c) * activation_error(A, std::abs(in(n, c)) + 1.0);
-        })) == "");
+                     return factor(n, c) * activation_error(A, std::abs(in(n, c)) + 1.0);
+                   })) == "");
 
   const auto dy = random_tensor(device, {N, C}, 3), dx = nan_tensor(device, {N, C});
   ops::activation_dropout_backward<A>(device, mask, layout->keys, x, bias, dy, dx);
@@ -81,13 +101,10 @@ void check_forward_and_backward(index_t N, index_t C, const DropoutMask& mask, b
         return sum;
       },
       in);
-  // The slope of GELU is P(X <= x) + x phi(x), phi off by 8 roundings; |x| phi(x) <= 0.25. Its
-  // argument's rounding counts as often as the second derivative says, 0.8 at most.
-  const double slope_error =
-      A == Activation::gelu ? cdf_error + (2.0 + 5.0 * 0.8 + 2.0) * unit_roundoff : 0.0;
   CHECK(difference(dx, slopes, matrix(N, C, [&](index_t n, index_t c) {
-          return 1e-8 + factor(n, c) * (slope_error + 4 * unit_roundoff) * std::abs(weights(n, c));
-        })) == "");
+                     return 1e-8 + factor(n, c) * (slope_error(A) + 4 * unit_roundoff) *
+                                       std::abs(weights(n, c));
+                   })) == "");
 
   ops::activation_dropout_backward<A>(device, mask, layout->keys, x, bias, dy, dy);
   CHECK(bit_difference(dy, dx) == "");
@@ -95,20 +112,31 @@ void check_forward_and_backward(index_t N, index_t C, const DropoutMask& mask, b
   CHECK(bit_difference(x, y) == "");
 }
 
-float gelu_of(float x) {
+template <Activation A>
+float activation_of(float x) {
   Cpu device;
   const auto layout = make_layout(device, Lengths{1});
   const auto y = to_device<float>(device, std::vector{x}, {1, 1});
-  ops::bias_activation_dropout<Activation::gelu>(device, {}, layout->keys, y, {}, y);
+  ops::bias_activation_dropout<A>(device, {}, layout->keys, y, {}, y);
   return y.data()[0];
+}
+
+float slope_of_silu(float x) {
+  Cpu device;
+  const auto layout = make_layout(device, Lengths{1});
+  const auto at = to_device<float>(device, std::vector{x}, {1, 1}),
+             dy = to_device<float>(device, std::vector{1.0f}, {1, 1});
+  ops::activation_dropout_backward<Activation::silu>(device, {}, layout->keys, at, {}, dy, dy);
+  return dy.data()[0];
 }
 
 }  // namespace
 
-TEMPLATE_TEST_CASE_SIG("bias, activation and dropout agree with their formulas, and their gradients "
-                       "with central differences", "",
-                       ((Activation A), A), Activation::identity, Activation::relu,
-                       Activation::gelu) {
+TEMPLATE_TEST_CASE_SIG(
+    "bias, activation and dropout agree with their formulas, and their gradients "
+    "with central differences",
+    "", ((Activation A), A), Activation::identity, Activation::relu, Activation::gelu,
+    Activation::silu) {
   for (const index_t N : {0, 1, 4}) {
     for (const index_t C : {0, 1, 15, 16, 17, 40}) {
       check_forward_and_backward<A>(N, C, some_dropped, true);
@@ -118,22 +146,30 @@ TEMPLATE_TEST_CASE_SIG("bias, activation and dropout agree with their formulas, 
   check_forward_and_backward<A>(3, 130, some_dropped, false);
 }
 
-TEST_CASE("GELU agrees with the error function all along the axis") {
+TEMPLATE_TEST_CASE_SIG("GELU and SiLU agree with their formulas all along the axis", "",
+                       ((Activation A), A), Activation::gelu, Activation::silu) {
   Cpu device;
   const index_t C = 40001;
   std::vector<float> values;
   for (index_t i = 0; i < C; ++i) values.push_back(static_cast<float>(i - 20000) * 1e-3f);
   const auto x = to_device<float>(device, values, {1, C}), y = nan_tensor(device, {1, C});
-  ops::bias_activation_dropout<Activation::gelu>(device, {}, make_layout(device, Lengths{1})->keys,
-                                                 x, {}, y);
+  ops::bias_activation_dropout<A>(device, {}, make_layout(device, Lengths{1})->keys, x, {}, y);
   const Matrix in = matrix(x);
-  CHECK(difference(y, matrix(1, C, [&](index_t, index_t c) { return gelu(in(0, c)); }),
-                   matrix(1, C, [&](index_t, index_t c) {
-                     return activation_error(Activation::gelu, in(0, c));
-                   })) == "");
-  CHECK(gelu_of(1e30f) == 1e30f);
-  CHECK(gelu_of(-1e30f) == 0.0f);
-  CHECK(std::isnan(gelu_of(std::numeric_limits<float>::quiet_NaN())));
+  CHECK(difference(
+            y, matrix(1, C, [&](index_t, index_t c) { return activated(A, in(0, c)); }),
+            matrix(1, C, [&](index_t, index_t c) { return activation_error(A, in(0, c)); })) == "");
+  CHECK(activation_of<A>(1e30f) == 1e30f);
+  CHECK(activation_of<A>(-1e30f) == 0.0f);
+  CHECK(std::isnan(activation_of<A>(std::numeric_limits<float>::quiet_NaN())));
+}
+
+TEST_CASE("SiLU has a slope wherever exp(-x) has none in float") {
+  CHECK(slope_of_silu(0.0f) == 0.5f);
+  CHECK(slope_of_silu(1e30f) == 1.0f);
+  CHECK(slope_of_silu(-1e30f) == 0.0f);
+  CHECK(slope_of_silu(200.0f) == 1.0f);
+  CHECK(slope_of_silu(-200.0f) == 0.0f);
+  CHECK(std::isnan(slope_of_silu(std::numeric_limits<float>::quiet_NaN())));
 }
 
 TEST_CASE("the gradient of ReLU from its output is that from its input") {

@@ -18,6 +18,7 @@ show("layer_norm", F.layer_norm(x, (4,), gain, bias, 1e-5))
 show("cross_entropy", F.cross_entropy(x, torch.tensor([2])))
 show("smoothed", F.cross_entropy(x, torch.tensor([1]), label_smoothing=0.1))
 show("gelu", F.gelu(x))
+show("silu", F.silu(x))
 
 q, k, v = (torch.tensor(rows, dtype=torch.float64, requires_grad=True) for rows in (
     [[0.5, -1.0], [1.5, 0.25], [-0.75, 2.0]],

@@ -41,6 +41,8 @@ TEST_CASE("the references give PyTorch's numbers") {
   CHECK(cross_entropy(x, 1, 0.1) == Approx(3.4282486126036624).epsilon(1e-12));
   CHECK(gelu(0.5) == Approx(0.34573123063700656).epsilon(1e-12));
   CHECK(gelu(-1.25) == Approx(-0.13206221708356905).epsilon(1e-12));
+  CHECK(silu(0.5) == Approx(0.3112296656009273).epsilon(1e-12));
+  CHECK(silu(-1.25) == Approx(-0.27837517353163604).epsilon(1e-12));
 }
 
 TEST_CASE("the factor of an element is 0 or the scale, as its sixteen bits decide") {

@@ -20,6 +20,17 @@
 
 namespace weft::generate {
 
+//! When the search of a source ends, and with what.
+enum class Rules {
+  //! fairseq's: with `beam` translations, none of them empty. Where the greatest length cuts one
+  //! off, the probability of its end counts.
+  fairseq,
+  //! Those of Hugging Face's `generate` with `early_stopping=False` and `forced_eos_token_id`: when
+  //! no partial translation's score, divided as if it ended here, beats the worst of the best
+  //! `beam`. A translation may be empty; where the greatest length cuts one off, its end is free.
+  transformers,
+};
+
 //! How to search. The names and defaults are fairseq's.
 struct SearchSettings {
   index_t beam = 5;
@@ -29,6 +40,8 @@ struct SearchSettings {
   token_t bos = 2;
   token_t eos = 3;
   std::vector<token_t> forbidden{0};  //!< words that are never generated: padding
+  bool renormalize = false;           //!< the other words share the probability of forbidden ones
+  Rules rules = Rules::fairseq;
 };
 
 //! A finished translation.
@@ -92,7 +105,8 @@ inline std::vector<Candidate> best_candidates(const SourceSearch& search,
           scored.word >= 0 &&
           scored.log_probability > -std::numeric_limits<float>::infinity() &&  // not NaN either
           std::ranges::find(settings.forbidden, scored.word) == settings.forbidden.end() &&
-          !(length == 0 && scored.word == settings.eos);  // no empty translation
+          (settings.rules == Rules::transformers || length > 0 ||
+           scored.word != settings.eos);  // otherwise no translation is empty
       if (!possible) continue;
       candidates.push_back(
           {search.active[parent].score + static_cast<double>(scored.log_probability), parent,
@@ -105,17 +119,35 @@ inline std::vector<Candidate> best_candidates(const SourceSearch& search,
   return candidates;
 }
 
+//! Keeps the best `beam` of the finished translations.
+inline void keep_best(SourceSearch& search, const SearchSettings& settings) {
+  sort_by_score(search.finished);
+  const auto beam = static_cast<std::size_t>(settings.beam);
+  if (search.finished.size() > beam) search.finished.resize(beam);
+}
+
+//! Whether a search is over whose `beam` translations have ended: by the rules of transformers only
+//! if `next`, the best first, are no better.
+inline bool is_over(const SourceSearch& search, const std::vector<SourceSearch::Partial>& next,
+                    const SearchSettings& settings) {
+  if (settings.rules == Rules::fairseq || next.empty()) return true;
+  const auto length = static_cast<double>(next.front().tokens.size());
+  return !(next.front().score / std::pow(length, settings.length_penalty) >
+           search.finished.back().score);
+}
+
 //! Ends what ends and keeps the `beam` best that go on.
 inline void advance(SourceSearch& search, const std::vector<Candidate>& candidates,
                     const SearchSettings& settings) {
   const auto beam = static_cast<std::size_t>(settings.beam);
+  const bool keeps_best = settings.rules == Rules::transformers;
   std::vector<SourceSearch::Partial> next;
   for (std::size_t rank = 0; rank < candidates.size(); ++rank) {
     const Candidate& candidate = candidates[rank];
     const auto& parent = search.active[candidate.parent];
     if (candidate.word == settings.eos) {
-      // Only those among the best `beam` may end, as in fairseq.
-      if (rank < beam && search.finished.size() < beam) {
+      // Only those among the best `beam` may end.
+      if (rank < beam && (keeps_best || search.finished.size() < beam)) {
         search.finished.push_back(ended(parent, candidate.score, settings));
       }
     } else if (next.size() < beam) {
@@ -123,25 +155,29 @@ inline void advance(SourceSearch& search, const std::vector<Candidate>& candidat
       next.back().tokens.push_back(candidate.word);
     }
   }
-  search.active =
-      search.finished.size() == beam ? std::vector<SourceSearch::Partial>{} : std::move(next);
+  if (keeps_best) keep_best(search, settings);
+  if (search.finished.size() == beam && is_over(search, next, settings)) next.clear();
+  search.active = std::move(next);
 }
 
 //! Ends the active translations here, where the greatest length is reached: the best of them, as
-//! many as are missing.
+//! many as are missing, or by the rules of transformers as many as are better.
 inline void end_all(SourceSearch& search, std::span<const float> end_scores,
                     const SearchSettings& settings) {
+  const bool is_free = settings.rules == Rules::transformers;
   std::vector<Hypothesis> last;
   for (const auto& partial : search.active) {
-    const double sum =
-        partial.score + static_cast<double>(end_scores[static_cast<std::size_t>(partial.row)]);
-    if (!std::isnan(sum)) last.push_back(ended(partial, sum, settings));
+    const auto end = static_cast<double>(end_scores[static_cast<std::size_t>(partial.row)]);
+    if (std::isnan(end)) continue;
+    last.push_back(ended(partial, partial.score + (is_free ? 0.0 : end), settings));
   }
   sort_by_score(last);
   for (auto& hypothesis : last) {
-    if (search.finished.size() == static_cast<std::size_t>(settings.beam)) break;
+    const bool is_full = search.finished.size() == static_cast<std::size_t>(settings.beam);
+    if (is_full && !is_free) break;
     search.finished.push_back(std::move(hypothesis));
   }
+  if (is_free) keep_best(search, settings);
   search.active.clear();
 }
 
@@ -150,9 +186,10 @@ inline void end_all(SourceSearch& search, std::span<const float> end_scores,
 //! The best translations of each source, best first: at most `settings.beam` of each.
 //!
 //! A step takes the 2 * beam best continuations of a source's partial translations; of the best
-//! `beam` those that end are finished; the search of a source ends with `beam` finished ones or at
-//! the greatest length. Nothing but rounding depends on which other sources are searched beside it
-//! (products of fewer than 16 rows round otherwise); the same sources give the same bits.
+//! `beam` those that end are finished; `settings.rules` say when the search of a source ends, at
+//! the latest at the greatest length. Nothing but rounding depends on which other sources are
+//! searched beside it (products of fewer than 16 rows round otherwise); the same sources give the
+//! same bits.
 //!
 //! A word whose probability is 0 or not a number is never chosen, so a model whose logits are not
 //! numbers finds no translations.
@@ -160,8 +197,10 @@ inline void end_all(SourceSearch& search, std::span<const float> end_scores,
 //! **Shapes.** source: B sequences. Returns B lists.
 //! **Errors.** ArgumentError unless beam > 0, max_length_a >= 0 and max_length_b > 0, the model has
 //! two positions, and its vocabulary the marks of beginning and end.
-//! **Source.** fairseq's SequenceGenerator; there the length of a source is that of the longest one
-//! in its batch, and a beam has at most as many translations as there are words but one.
+//! **Source.** fairseq's SequenceGenerator, and GenerationMixin of Hugging Face's
+//! transformers 5.23, whose `max_length` of M is a `max_length_b` of M - 2: it counts both marks.
+//! In fairseq the length of a source is that of the longest one in its batch, and a beam has at
+//! most as many translations as there are words but one.
 template <class Model, class Generator, class D>
 [[nodiscard]] std::vector<std::vector<Hypothesis>> beam_search(
     nn::Context<D>& ctx, const Model& model, const Generator& generator,
@@ -191,6 +230,17 @@ template <class Model, class Generator, class D>
     searches[b].active.push_back({{}, 0.0, 0});
   }
 
+  Tensor<float, D> without_forbidden;  // added to logits it takes those of forbidden words out
+  if (settings.renormalize) {
+    std::vector<float> shift(static_cast<std::size_t>(generator.vocabulary()));
+    for (const token_t word : settings.forbidden) {
+      if (in_vocabulary(word)) {
+        shift[static_cast<std::size_t>(word)] = -std::numeric_limits<float>::infinity();
+      }
+    }
+    without_forbidden = to_device<float>(ctx.device(), shift, {std::ssize(shift)});
+  }
+
   DecoderCache<Model, D> cache(ctx, model, source);
   for (;;) {
     std::vector<token_t> tokens;
@@ -210,6 +260,7 @@ template <class Model, class Generator, class D>
     if constexpr (Generator::has_bias) {
       ops::add_bias(ctx.device(), generator.bias_view(ctx), logits);
     }
+    if (settings.renormalize) ops::add_bias(ctx.device(), without_forbidden, logits);
     // Forbidden words may be among the best, so ask for as many more.
     const index_t each = std::min(
         2 * settings.beam + static_cast<index_t>(settings.forbidden.size()) + 1, logits.columns());

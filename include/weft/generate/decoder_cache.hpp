@@ -79,7 +79,7 @@ class DecoderCache {
                                             saved_3);
     }
     ++length_;
-    if constexpr (Model::shape.norm == nn::Norm::pre) {
+    if constexpr (Model::shape.has_final_norms()) {
       x = model_->decoder.norm.forward(ctx, x).output;
     }
     return x.values;

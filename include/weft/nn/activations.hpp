@@ -56,7 +56,14 @@ using Relu = BasicActivation<C, ops::Activation::relu>;
 template <index_t C>
 using Gelu = BasicActivation<C, ops::Activation::gelu>;
 
+//! y = x / (1 + exp(-x)).
+//!
+//! **Source.** Hendrycks and Gimpel 2016; Ramachandran et al. 2017 call it swish.
+template <index_t C>
+using Silu = BasicActivation<C, ops::Activation::silu>;
+
 static_assert(UnaryModule<Relu<1>>);
 static_assert(UnaryModule<Gelu<1>>);
+static_assert(UnaryModule<Silu<1>>);
 
 }  // namespace weft::nn

@@ -16,7 +16,12 @@
 namespace weft::nn {
 
 //! How a position becomes a vector that is added to the embedding of its token.
-enum class Positions { none, sinusoidal, learned };
+enum class Positions {
+  none,
+  sinusoidal,         //!< sines and cosines take turns: Vaswani et al. 2017
+  sinusoidal_halves,  //!< the same numbers, all sines first: Hugging Face's MarianMT
+  learned,
+};
 
 //! y = dropout(sqrt(C) weight[token] + position).
 //!
@@ -34,8 +39,7 @@ struct Embedding {
   constexpr Embedding(index_t vocabulary, index_t longest, float dropout_probability)
       : weight{.shape = {vocabulary, C}, .initializer = Initializer::normal(deviation())},
         positions{.shape = {longest, C},
-                  .initializer = P == Positions::learned ? Initializer::normal(deviation())
-                                                         : Initializer::sinusoids(),
+                  .initializer = first_positions(),
                   .trained = P == Positions::learned,
                   .computed = P != Positions::learned},
         dropout{dropout_probability} {}
@@ -85,6 +89,12 @@ struct Embedding {
   }
 
  private:
+  static constexpr Initializer first_positions() {
+    if (P == Positions::learned) return Initializer::normal(deviation());
+    return P == Positions::sinusoidal_halves ? Initializer::sinusoids_in_halves()
+                                             : Initializer::sinusoids();
+  }
+
   //! With this deviation and the factor sqrt(C), an embedding's elements have variance 1.
   static constexpr float deviation() {
     float root = 1.0f;  // of C, by Newton, since std::sqrt is no constant expression

@@ -82,7 +82,7 @@ struct BasicGenerator {
 
 //! The generator of a Transformer of this shape.
 template <TransformerShape S>
-using Generator = BasicGenerator<S.d_model, false, S.tie != Tie::none>;
+using Generator = BasicGenerator<S.d_model, S.generator_bias, S.tie != Tie::none>;
 
 static_assert(Module<BasicGenerator<1>>);
 

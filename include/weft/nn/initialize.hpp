@@ -30,13 +30,16 @@ void for_each_random(std::span<float> values, RandomKey key, std::uint32_t strea
   }
 }
 
-inline void fill_sinusoids(std::span<float> values, index_t C) {
+inline void fill_sinusoids(std::span<float> values, index_t C, bool in_halves) {
+  const index_t sines = (C + 1) / 2;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto position = static_cast<double>(static_cast<index_t>(i) / C);
     const index_t channel = static_cast<index_t>(i) % C;
-    const double exponent = static_cast<double>(channel / 2 * 2) / static_cast<double>(C);
+    const bool is_sine = in_halves ? channel < sines : channel % 2 == 0;
+    const index_t pair = in_halves ? channel - (is_sine ? 0 : sines) : channel / 2;
+    const double exponent = static_cast<double>(2 * pair) / static_cast<double>(C);
     const double angle = position / std::pow(10000.0, exponent);
-    values[i] = static_cast<float>(channel % 2 == 0 ? std::sin(angle) : std::cos(angle));
+    values[i] = static_cast<float>(is_sine ? std::sin(angle) : std::cos(angle));
   }
 }
 
@@ -73,7 +76,10 @@ inline void initialize(const Parameter& parameter, std::uint64_t seed, std::span
       });
       break;
     case Initializer::Kind::sinusoids:
-      detail::fill_sinusoids(values, parameter.shape.columns());
+      detail::fill_sinusoids(values, parameter.shape.columns(), false);
+      break;
+    case Initializer::Kind::sinusoids_in_halves:
+      detail::fill_sinusoids(values, parameter.shape.columns(), true);
       break;
   }
 }

@@ -30,7 +30,7 @@ namespace weft::nn {
 
 //! How a parameter starts.
 struct Initializer {
-  enum class Kind { constant, normal, uniform, xavier_uniform, sinusoids };
+  enum class Kind { constant, normal, uniform, xavier_uniform, sinusoids, sinusoids_in_halves };
 
   Kind kind = Kind::constant;
   float scale = 0.0f;  //!< the constant, standard deviation, half width, or gain
@@ -44,6 +44,8 @@ struct Initializer {
   }
   //! Row t, columns 2i and 2i + 1: sin and cos of t / 10000^(2i / C).
   static constexpr Initializer sinusoids() { return {Kind::sinusoids, 0.0f}; }
+  //! The same numbers, all sines of a row before all cosines.
+  static constexpr Initializer sinusoids_in_halves() { return {Kind::sinusoids_in_halves, 0.0f}; }
 };
 
 //! A place in the value buffer, a place in the gradient buffer, and a shape. It holds no numbers.

@@ -33,10 +33,16 @@ struct TransformerShape {
   index_t encoder_layers = 6;
   index_t decoder_layers = 6;
   Norm norm = Norm::pre;
+  bool final_norms = false;  //!< with Norm::post too: a norm behind each stack, as nn.Transformer
   bool attention_bias = false;
+  bool generator_bias = false;
   ops::Activation activation = ops::Activation::relu;
   Positions positions = Positions::sinusoidal;
   Tie tie = Tie::none;
+
+  //! Whether encoder and decoder end with a norm of their own: where layers begin with theirs,
+  //! nothing else normalises the last one's output.
+  [[nodiscard]] constexpr bool has_final_norms() const { return final_norms || norm == Norm::pre; }
 };
 
 //! The sizes of a Transformer that are known only when it is made.
@@ -62,8 +68,8 @@ struct Transformer {
   static constexpr index_t C = S.d_model;
   using EncoderLayerType = EncoderLayer<C, S.heads, S.d_ff, S.norm, S.attention_bias, S.activation>;
   using DecoderLayerType = DecoderLayer<C, S.heads, S.d_ff, S.norm, S.attention_bias, S.activation>;
-  using Encoder = LayerStack<EncoderLayerType, S.encoder_layers, C, S.norm == Norm::pre>;
-  using Decoder = LayerStack<DecoderLayerType, S.decoder_layers, C, S.norm == Norm::pre>;
+  using Encoder = LayerStack<EncoderLayerType, S.encoder_layers, C, S.has_final_norms()>;
+  using Decoder = LayerStack<DecoderLayerType, S.decoder_layers, C, S.has_final_norms()>;
   using EmbeddingType = Embedding<C, S.positions>;
 
   EmbeddingType source_embedding;

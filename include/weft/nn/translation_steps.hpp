@@ -102,8 +102,8 @@ struct EncoderStep {
   }
 };
 
-//! The end of the encoder, with its norm where layers begin with theirs, and the target's
-//! embedding. `readers` layers of the decoder will read the encoder's output.
+//! The end of the encoder, with its norm if it has one, and the target's embedding. `readers` layers
+//! of the decoder will read the encoder's output.
 template <index_t C, Positions P, bool FinalNorm, index_t readers>
 struct ReadTarget {
   LayerNorm<C> norm;
@@ -189,8 +189,7 @@ struct DecoderStep {
   }
 };
 
-//! The end of the decoder, with its norm where layers begin with theirs. Nobody reads the encoder's
-//! output any more.
+//! The end of the decoder, with its norm if it has one. Nobody reads the encoder's output any more.
 template <index_t C, bool FinalNorm>
 struct EndDecoder {
   LayerNorm<C> norm;
@@ -237,7 +236,7 @@ template <TransformerShape S>
 [[nodiscard]] constexpr auto steps_of(const Transformer<S>& model) {
   static_assert(S.tie == Tie::none, "a Transformer in steps has no tied embeddings: use Tie::none");
   constexpr index_t C = S.d_model;
-  constexpr bool final_norm = S.norm == Norm::pre;
+  constexpr bool final_norm = S.has_final_norms();
   using Model = Transformer<S>;
   return [&]<std::size_t... e, std::size_t... d>(std::index_sequence<e...>,
                                                  std::index_sequence<d...>) {

@@ -16,7 +16,7 @@
 
 namespace weft::ops {
 
-enum class Activation { identity, relu, gelu };
+enum class Activation { identity, relu, gelu, silu };
 
 namespace detail {
 
@@ -35,10 +35,27 @@ WEFT_HOST_DEVICE WEFT_INLINE Value normal_cdf(Value x) {
   return simd::select(x > 0.0f, 1.0f - upper, upper);
 }
 
+//! 1 / (1 + exp(-x)), and what it lacks to 1.
+template <class Value>
+struct Logistic {
+  Value value;
+  Value rest;
+};
+
+//! From exp(-|x|), which no x makes infinite; each part keeps its relative precision.
+template <class Value>
+WEFT_HOST_DEVICE WEFT_INLINE Logistic<Value> logistic(Value x) {
+  const auto e = simd::exp(-simd::max(x, -x));
+  const auto larger = 1.0f / (e + 1.0f);
+  const auto smaller = e * larger;
+  return {simd::select(x > 0.0f, larger, smaller), simd::select(x > 0.0f, smaller, larger)};
+}
+
 template <Activation A, class Value>
 WEFT_HOST_DEVICE WEFT_INLINE Value activate(Value x) {
   if constexpr (A == Activation::relu) return simd::max(Value{}, x);  // NaN stays NaN
   if constexpr (A == Activation::gelu) return x * normal_cdf(x);
+  if constexpr (A == Activation::silu) return x * logistic(x).value;
   if constexpr (A == Activation::identity) return x;
 }
 
@@ -48,6 +65,9 @@ WEFT_HOST_DEVICE WEFT_INLINE Value slope(Value x) {
   if constexpr (A == Activation::gelu) {
     constexpr float inverse_sqrt_2_pi = 0.39894228f;
     return normal_cdf(x) + x * simd::exp(x * x * -0.5f) * inverse_sqrt_2_pi;
+  } else if constexpr (A == Activation::silu) {
+    const auto [value, rest] = logistic(x);
+    return value * (x * rest + 1.0f);
   } else if constexpr (A == Activation::relu) {
     return simd::select(x > 0.0f, Value{} + 1.0f, Value{});
   } else {
@@ -119,7 +139,8 @@ struct ActivationBackwardRow {
 //!
 //! **Shapes.** x, y: (N, C); they may be the same. bias: (C), or empty for none. keys: (N).
 //! **Errors.** ShapeError unless they fit.
-//! **Source.** GELU with the normal distribution function, as PyTorch's default.
+//! **Source.** GELU with the normal distribution function, as PyTorch's default. SiLU, which others
+//! call swish: x / (1 + exp(-x)), Hendrycks and Gimpel 2016.
 template <Activation A, class D>
 void bias_activation_dropout(D& device, const DropoutMask& mask, View<const RowKey> keys,
                              View<const float> x, View<const float> bias, View<float> y) {

@@ -34,6 +34,9 @@ namespace weft::testing {
   return x * 0.5 * std::erfc(-x / std::numbers::sqrt2);
 }
 
+//! x / (1 + exp(-x)).
+[[nodiscard]] inline double silu(double x) { return x / (1.0 + std::exp(-x)); }
+
 //! exp(x[n, c]) / sum over k of exp(x[n, k]).
 [[nodiscard]] inline Matrix softmax(Matrix x) {
   for (index_t n = 0; n < x.rows; ++n) {

@@ -135,6 +135,15 @@ inline void expect_tensors(const io::SafetensorsFile& file, const char* owner, i
   }
 }
 
+//! Reads all that a file keeps of a model whose values these are.
+template <class Module>
+void read_model(const io::SafetensorsFile& file, const Module& module, std::span<float> values) {
+  const auto parameters = saved_parameters(nn::named_parameters(module));
+  const Range all[] = {{0, std::ssize(values)}};
+  read_slices(file, parameters, "", all, [&](index_t i) { return values.data() + i; });
+  expect_tensors(file, "the model", std::ssize(parameters));
+}
+
 template <class Number>
 [[nodiscard]] Number metadata_number(const io::Metadata& metadata, const std::string& path,
                                      const std::string& name) {
@@ -169,6 +178,18 @@ void save_model(Strategy& strategy, const std::string& path, io::Metadata metada
   file.commit();
 }
 
+//! Reads what `save_model` wrote for modules that have their places and no strategy, as for those
+//! that only translate, and returns its metadata. Computed tables in `values` stay.
+//!
+//! **Shapes.** values: as many as the modules' layout has.
+//! **Errors.** As `load_model`; `values` may have been written to then.
+template <class Module>
+io::Metadata read_model(const Module& module, const std::string& path, std::span<float> values) {
+  const io::SafetensorsFile file(path);
+  detail::read_model(file, module, values);
+  return file.metadata();
+}
+
 //! Reads what `save_model` wrote, and returns its metadata. All ranks call it.
 //!
 //! **Errors.** SystemError, FormatError: nothing is changed then. A file with parameters that the
@@ -176,13 +197,10 @@ void save_model(Strategy& strategy, const std::string& path, io::Metadata metada
 template <class Strategy>
 io::Metadata load_model(Strategy& strategy, const std::string& path) {
   const io::SafetensorsFile file(path);
-  const auto parameters = detail::saved_parameters(nn::named_parameters(strategy.objective()));
   [[maybe_unused]] const auto whole = strategy.whole_values();
   const auto& values = strategy.state().values();
-  const Range all[] = {{0, values.size()}};
   std::vector<float> read = to_host(values);
-  detail::read_slices(file, parameters, "", all, [&](index_t i) { return read.data() + i; });
-  detail::expect_tensors(file, "the model", std::ssize(parameters));
+  detail::read_model(file, strategy.objective(), read);
   detail::set_elements(values, read);
   return file.metadata();
 }
