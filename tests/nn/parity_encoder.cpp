@@ -18,12 +18,13 @@ namespace {
 
 constexpr index_t C = 24, H = 4, F = 40;
 
-//! One case of the file: nn.TransformerEncoderLayer on three sequences of different lengths.
+//! One case of a file: nn.TransformerEncoderLayer on three sequences of different lengths.
 template <Norm Place, bool Bias, ops::Activation A>
-void check(const std::string& batch, const std::string& name, bool causal) {
+void check(const std::string& batch, const std::string& name, bool causal,
+           const std::string& file = "encoder_layer") {
   INFO(batch << ", " << name);
   Cpu device(2);
-  const Fixture fixture("nn/data/encoder_layer.safetensors");
+  const Fixture fixture("nn/data/" + file + ".safetensors");
   EncoderLayer<C, H, F, Place, Bias, A> layer({}, causal);
   const auto places = place(layer);
   Parity parity_of(device, fixture, batch + "/" + name + "/", layer, places);
@@ -50,6 +51,7 @@ TEST_CASE("an encoder layer and its gradients equal PyTorch's") {
   check<Norm::post, true, relu>("short", "post_relu_bias", false);
   check<Norm::pre, true, gelu>("short", "pre_gelu_bias_causal", true);
   check<Norm::post, false, gelu>("short", "post_gelu", false);
+  check<Norm::post, true, silu>("short", "post_silu_bias", false, "silu_layer");
 }
 
 TEST_CASE("an encoder layer equals PyTorch's where attention takes several tiles") {

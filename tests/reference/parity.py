@@ -124,20 +124,30 @@ def gradients(entries, prefix):
 
 def encoder_layers():
     """An encoder layer before and after normalisation, with its options."""
-    batches = {"short": [7, 3, 5], "long": [130, 1, 67]}
-    for batch, lengths in batches.items():
+    cases = {
+        "pre_relu": (True, "relu", False, False),
+        "pre_relu_causal": (True, "relu", False, True),
+        "post_relu_bias": (False, "relu", True, False),
+        "pre_gelu_bias_causal": (True, "gelu", True, True),
+        "post_gelu": (False, "gelu", False, False),
+    }
+    yield from encoder_layers_of({
+        "short": ([7, 3, 5], cases),
+        "long": ([130, 1, 67], {"pre_relu_causal": cases["pre_relu_causal"]}),
+    })
+
+
+def silu_layers():
+    """The same with SiLU. Written last: the numbers of all else stay."""
+    yield from encoder_layers_of(
+        {"short": ([7, 3, 5], {"post_silu_bias": (False, functional.silu, True, False)})})
+
+
+def encoder_layers_of(batches):
+    for batch, (lengths, cases) in batches.items():
         yield f"{batch}/lengths", torch.tensor(lengths)
         yield f"{batch}/x", (x := normal(sum(lengths), C))
         yield f"{batch}/dy", (dy := normal(sum(lengths), C))
-        cases = {
-            "pre_relu": (True, "relu", False, False),
-            "pre_relu_causal": (True, "relu", False, True),
-            "post_relu_bias": (False, "relu", True, False),
-            "pre_gelu_bias_causal": (True, "gelu", True, True),
-            "post_gelu": (False, "gelu", False, False),
-        }
-        if batch == "long":
-            cases = {"pre_relu_causal": cases["pre_relu_causal"]}
         for case, (pre, activation, bias, causal) in cases.items():
             module = randomised(nn.TransformerEncoderLayer(
                 C, HEADS, D_FF, dropout=0.0, activation=activation, batch_first=True,
@@ -381,6 +391,7 @@ def main():
     write("nn/data/transformer.safetensors", transformers(batch, model))
     write("parallel/data/updates.safetensors", updates(batch, start))
     write("parallel/data/losses.safetensors", losses())
+    write("nn/data/silu_layer.safetensors", silu_layers())
 
 
 if __name__ == "__main__":

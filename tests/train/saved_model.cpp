@@ -70,6 +70,25 @@ TEST_CASE("a model is loaded as it was saved, with its metadata") {
   CHECK(loaded.strategy.state().updates() == 0);
 }
 
+TEST_CASE("without a strategy a saved model has the values that it had, computed tables included") {
+  const TemporaryFolder folder;
+  const auto path = folder.path("model");
+  OneDevice<> saved;
+  train_on(saved.strategy, 0, 2);
+  save_model(saved.strategy, path, {});
+  const auto& objective = saved.strategy.objective();
+  CHECK(read_values(io::SafetensorsFile(path), objective, objective.layout()) ==
+        to_host(saved.strategy.state().values()));
+
+  FileContents contents(path);
+  remove(contents, some_weight);
+  contents.write(path);
+  CHECK_THAT(message_of<FormatError>([&] {
+               return read_values(io::SafetensorsFile(path), objective, objective.layout());
+             }),
+             Contains("has no tensor \"" + some_weight + "\""));
+}
+
 TEST_CASE("a model's file holds each trained parameter under its path, and no computed table") {
   const TemporaryFolder folder;
   OneDevice<> saved;

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <concepts>
+#include <cstdint>
 #include <iterator>
 #include <span>
 #include <string>
@@ -19,6 +20,7 @@
 #include <weft/io/dtype.hpp>
 #include <weft/io/safetensors_file.hpp>
 #include <weft/io/safetensors_layout.hpp>
+#include <weft/nn/initialize.hpp>
 #include <weft/nn/parameter_layout.hpp>
 #include <weft/tensor/tensor.hpp>
 #include <weft/train/file_of_ranks.hpp>
@@ -178,16 +180,23 @@ void save_model(Strategy& strategy, const std::string& path, io::Metadata metada
   file.commit();
 }
 
-//! Reads what `save_model` wrote for modules that have their places and no strategy, as for those
-//! that only translate, and returns its metadata. Computed tables in `values` stay.
+//! The values of a saved model, for programs that run it and have no strategy: what the file keeps,
+//! and the tables that are computed.
 //!
-//! **Shapes.** values: as many as the modules' layout has.
-//! **Errors.** As `load_model`; `values` may have been written to then.
+//! **Shapes.** `module` has its places in `layout`. Returns layout.values elements.
+//! **Errors.** As `load_model`.
 template <class Module>
-io::Metadata read_model(const Module& module, const std::string& path, std::span<float> values) {
-  const io::SafetensorsFile file(path);
+[[nodiscard]] std::vector<float> read_values(const io::SafetensorsFile& file, const Module& module,
+                                             const nn::ParameterLayout& layout) {
+  std::vector<float> values(static_cast<std::size_t>(layout.values));
+  for (const auto& [name, p] : nn::named_parameters(module)) {
+    if (!p.computed) continue;
+    constexpr std::uint64_t no_seed = 0;  // nothing in a computed table is random
+    nn::initialize(p, no_seed,
+                   {values.data() + p.value_offset, static_cast<std::size_t>(p.size())});
+  }
   detail::read_model(file, module, values);
-  return file.metadata();
+  return values;
 }
 
 //! Reads what `save_model` wrote, and returns its metadata. All ranks call it.

@@ -1,0 +1,51 @@
+# SPDX-FileCopyrightText: 2026 The weft authors
+# SPDX-License-Identifier: Apache-2.0
+"""Translates as Hugging Face does: check.py TRANSLATE_MARIAN_SMALL TRANSLATE_MARIAN CONVERT DATA
+
+DATA is the folder of a MarianMT model, with what `generate` found, which interchange.py wrote.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+
+def main(small, large, convert, data):
+    data = pathlib.Path(data)
+    expected = json.loads((data / "translations.json").read_text(encoding="utf-8"))
+    numbers = json.loads((data / "vocab.json").read_text(encoding="utf-8"))
+    names = {number: name for name, number in numbers.items()}
+
+    def text(rows):
+        return "".join(" ".join(names[number] for number in row) + "\n" for row in rows)
+
+    with tempfile.TemporaryDirectory() as folder:
+        converted = pathlib.Path(folder) / "converted"
+        subprocess.run([sys.executable, convert, "marian-to-weft", data, converted], check=True)
+
+        def translate(source, *arguments, program=small):
+            return subprocess.run([program, converted, *arguments], input=source, text=True,
+                                  encoding="utf-8", stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  check=False)
+
+        assert len(expected["runs"]) == 7 and len(expected["sources"]) >= 24
+        for run in expected["runs"]:
+            for more in ([], ["--batch", "5", "--threads", "2"]):
+                ended = translate(text(expected["sources"]), *run["arguments"], *more)
+                assert ended.returncode == 0, ended.stderr
+                assert ended.stdout == text(run["found"]), (run["generate"], more, ended.stdout)
+
+        # An unknown piece is <unk>, spaces do not count, and no line is lost.
+        known, unknown = (translate(f"{names[5]} {piece}\n\n").stdout
+                          for piece in ("<unk>", " no-such-piece "))
+        assert known == unknown and known.count("\n") == 2, (known, unknown)
+        too_long = translate("\n" + " ".join([names[5]] * 40) + "\n")
+        assert too_long.returncode == 1, too_long
+        assert "line 2 has 40 pieces and an end, the model 40 positions" in too_long.stderr
+        other = translate("\n", program=large)
+        assert other.returncode == 1 and "has 4 heads and the activation silu" in other.stderr, other
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

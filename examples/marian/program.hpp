@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file The program for a shape: lines of pieces in, lines of pieces out.
+#pragma once
+
+#include "../common/report_errors.hpp"
+#include "translator.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <iostream>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace marian {
+
+template <weft::nn::TransformerShape S>
+int run(int argc, char** argv) {
+  using weft::generate::Rules;
+  CLI::App app(
+      "Translates with a MarianMT model that tools/convert has taken from Hugging Face. Reads "
+      "sentences from standard input, one a line, in the model's pieces; writes pieces. Options "
+      "that are not given are the model's own.");
+  std::string folder;
+  int threads = 1;
+  weft::index_t batch = 32;
+  std::optional<weft::index_t> beam, max_length;
+  std::optional<double> length_penalty;
+  std::optional<bool> renormalize;
+  Rules rules = Rules::transformers;
+  app.add_option("folder", folder, "What tools/convert marian-to-weft wrote")->required();
+  app.add_option("--beam", beam, "num_beams; 1 is greedy search")->check(CLI::PositiveNumber);
+  app.add_option("--length-penalty", length_penalty, "length_penalty");
+  app.add_option("--max-length", max_length, "max_length: most tokens, both marks included")
+      ->check(CLI::Range(3, 1 << 30));
+  app.add_option("--renormalize", renormalize, "renormalize_logits");
+  app.add_option("--rules", rules,
+                 "When a search ends: transformers, or fairseq, which is early_stopping=True with "
+                 "min_new_tokens=1")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, Rules>{
+          {"transformers", Rules::transformers}, {"fairseq", Rules::fairseq}}));
+  app.add_option("--batch", batch, "Sentences that are searched together")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--threads", threads, "Threads")->check(CLI::Range(1, 1024));
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error);
+  }
+  return examples::report_errors([&] {
+    Translator<S> translator(folder, threads);
+    auto settings = translator.settings();
+    settings.beam = beam.value_or(settings.beam);
+    settings.length_penalty = length_penalty.value_or(settings.length_penalty);
+    settings.renormalize = renormalize.value_or(settings.renormalize);
+    settings.rules = rules;
+    if (max_length) settings.max_length_b = *max_length - 2;
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(std::cin, line);) lines.push_back(std::move(line));
+    for (const auto& line : translator.translate(lines, settings, batch)) {
+      std::printf("%s\n", line.c_str());
+    }
+    return 0;
+  });
+}
+
+}  // namespace marian

@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file A MarianMT model that tools/convert has taken from Hugging Face, ready to translate.
+#pragma once
+
+#include "../common/device.hpp"
+#include "pieces.hpp"
+
+#include <weft/core/error.hpp>
+#include <weft/data/token_rows.hpp>
+#include <weft/generate/beam_search.hpp>
+#include <weft/io/safetensors_file.hpp>
+#include <weft/nn/context.hpp>
+#include <weft/nn/criteria.hpp>
+#include <weft/nn/generator.hpp>
+#include <weft/nn/transformer.hpp>
+#include <weft/parallel/chunked.hpp>
+#include <weft/parallel/objective.hpp>
+#include <weft/tensor/tensor.hpp>
+#include <weft/train/device_batch.hpp>
+#include <weft/train/saved_model.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <string>
+#include <vector>
+
+namespace marian {
+
+//! A shape with what all MarianMT models have in common.
+constexpr weft::nn::TransformerShape shape_of(weft::index_t d_model, weft::index_t heads,
+                                              weft::index_t d_ff, weft::index_t layers) {
+  return {.d_model = d_model,
+          .heads = heads,
+          .d_ff = d_ff,
+          .encoder_layers = layers,
+          .decoder_layers = layers,
+          .norm = weft::nn::Norm::post,
+          .attention_bias = true,
+          .generator_bias = true,
+          .activation = weft::ops::Activation::silu,
+          .positions = weft::nn::Positions::sinusoidal_halves,
+          .tie = weft::nn::Tie::all};
+}
+
+//! How Hugging Face's `generate` searches with this model unless it is told otherwise.
+inline weft::generate::SearchSettings search_settings(const weft::io::SafetensorsFile& file) {
+  const auto& metadata = file.metadata();
+  const auto number = [&](const char* name) {
+    return weft::train::number_in(metadata, file.path(), name);
+  };
+  const auto token = [&](const char* name) { return static_cast<weft::token_t>(number(name)); };
+  weft::generate::SearchSettings settings{
+      .beam = number("beam"),
+      .length_penalty = weft::train::real_in(metadata, file.path(), "length_penalty"),
+      .max_length_b = number("max_length") - 2,  // which counts both marks
+      .bos = token("start"),
+      .eos = token("end"),
+      .forbidden = {},
+      .renormalize = number("renormalize") != 0,
+      .rules = weft::generate::Rules::transformers};
+  const std::string forbidden = metadata.contains("forbidden") ? metadata.at("forbidden") : "";
+  const char* const end = forbidden.data() + forbidden.size();
+  for (const char* at = forbidden.data(); at < end; ++at) {  // over the space
+    weft::token_t word = 0;
+    const auto [stopped, error] = std::from_chars(at, end, word);
+    if (error != std::errc{}) {
+      throw weft::FormatError(
+          weft::text(file.path(), ": its metadata has \"forbidden\" \"", forbidden, "\""));
+    }
+    settings.forbidden.push_back(word);
+    at = stopped;
+  }
+  return settings;
+}
+
+//! A model from a folder that `tools/convert marian-to-weft` wrote.
+template <weft::nn::TransformerShape S>
+class Translator {
+ public:
+  //! **Errors.** SystemError, FormatError: the latter too for a model of another shape.
+  Translator(const std::string& folder, int threads)
+      : device_(threads),
+        file_(folder + "/model.safetensors"),
+        objective_(checked_model(file_), weft::nn::CrossEntropy()),
+        pieces_(folder + "/vocab.json", objective_.model().target_vocabulary()),
+        values_(weft::to_device<float>(
+            device_, weft::train::read_values(file_, objective_, objective_.layout()),
+            {objective_.layout().values})) {}
+
+  [[nodiscard]] weft::generate::SearchSettings settings() const { return search_settings(file_); }
+
+  //! Translates lines of pieces, `batch` of them at a time.
+  //!
+  //! **Errors.** DataError for a line of more pieces than the model has positions, its end
+  //! included.
+  [[nodiscard]] std::vector<std::string> translate(const std::vector<std::string>& lines,
+                                                   const weft::generate::SearchSettings& settings,
+                                                   weft::index_t batch) {
+    weft::data::TokenRows rows;
+    for (const auto& line : lines) {
+      const auto tokens = pieces_.encode(line);
+      rows.tokens.insert(rows.tokens.end(), tokens.begin(), tokens.end());
+      rows.tokens.push_back(settings.eos);
+      rows.end_row();
+      const auto length = rows.length(rows.size() - 1);
+      if (length > objective_.model().longest()) {
+        throw weft::DataError(weft::text("line ", rows.size(), " has ", length - 1,
+                                         " pieces and an end, the model ",
+                                         objective_.model().longest(), " positions"));
+      }
+    }
+    std::vector<std::string> translations;
+    weft::nn::Context<examples::Device> ctx(device_, values_.data());
+    for (weft::index_t first = 0; first < rows.size(); first += batch) {
+      const weft::Range range{first, std::min(first + batch, rows.size())};
+      for (const auto& found :
+           weft::generate::beam_search(ctx, objective_.model(), objective_.loss().generator,
+                                       weft::train::to_sequences(device_, rows, range), settings)) {
+        translations.push_back(found.empty() ? "" : pieces_.decode(found.front().tokens));
+      }
+    }
+    return translations;
+  }
+
+ private:
+  using Model = weft::nn::Transformer<S>;
+  using Loss = weft::Chunked<weft::nn::Generator<S>, weft::nn::CrossEntropy>;
+
+  //! A model as large as the file's. Its tensors tell the rest of the shape, but not these two.
+  static Model checked_model(const weft::io::SafetensorsFile& file) {
+    const auto heads = weft::train::number_in(file.metadata(), file.path(), "heads");
+    const auto activation = file.metadata().find("activation");
+    if (heads != S.heads || activation == file.metadata().end() || activation->second != "silu") {
+      throw weft::FormatError(
+          weft::text(file.path(), ": has ", heads, " heads and the activation ",
+                     activation == file.metadata().end() ? "(none)" : activation->second,
+                     ", this program is compiled for ", S.heads, " and silu: change its shape"));
+    }
+    const auto& embedding = file.tensor("source_embedding.weight");
+    const auto vocabulary = embedding.shape.empty() ? 0 : embedding.shape[0];
+    return Model({.source_vocabulary = vocabulary,
+                  .target_vocabulary = vocabulary,
+                  .longest = weft::train::number_in(file.metadata(), file.path(), "longest")});
+  }
+
+  examples::Device device_;
+  weft::io::SafetensorsFile file_;
+  weft::parallel::Objective<Model, Loss> objective_;
+  Pieces pieces_;
+  weft::Tensor<float, examples::Device> values_;
+};
+
+}  // namespace marian

@@ -1,0 +1,333 @@
+# SPDX-FileCopyrightText: 2026 The weft authors
+# SPDX-License-Identifier: Apache-2.0
+"""Tests tools/convert, on files that tests/reference/interchange.py had PyTorch and Hugging Face
+write."""
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import json
+import math
+import pathlib
+import shutil
+import struct
+import sys
+import tempfile
+import unittest
+
+sys.dont_write_bytecode = True
+SCRIPT = pathlib.Path(__file__).resolve().parents[2] / "tools" / "convert"
+loader = importlib.machinery.SourceFileLoader("convert", str(SCRIPT))
+convert = importlib.util.module_from_spec(importlib.util.spec_from_loader("convert", loader))
+loader.exec_module(convert)
+
+DATA = pathlib.Path(__file__).resolve().parent / "data"
+NAMES = json.loads((DATA / "names.json").read_text())
+OPTIONS = {
+    "nn_transformer": [],
+    "translator": ["--prefix", "transformer.",
+                   "--rename", "source_embedding.weight=src_tok_emb.embedding.weight",
+                   "--rename", "target_embedding.weight=tgt_tok_emb.embedding.weight"],
+}
+DROP = {"nn_transformer": [], "translator": ["--drop", "positional_encoding.pos_embedding"]}
+
+
+def file_of(path, tensors):
+    """Writes {name: (dtype, shape, bytes)}."""
+    header, body = {}, b""
+    for name, (dtype, shape, data) in tensors.items():
+        header[name] = {"dtype": dtype, "shape": shape,
+                        "data_offsets": [len(body), len(body) + len(data)]}
+        body += data
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + body)
+
+
+class WithFolder(unittest.TestCase):
+    def setUp(self):
+        holder = tempfile.TemporaryDirectory()
+        self.addCleanup(holder.cleanup)
+        self.folder = pathlib.Path(holder.name)
+
+    def run_convert(self, *arguments):
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            status = convert.main([str(argument) for argument in arguments])
+        return status, said.getvalue()
+
+    def converted(self, *arguments):
+        status, said = self.run_convert(*arguments)
+        self.assertEqual(status, 0, said)
+        return said
+
+    def refused(self, *arguments):
+        status, said = self.run_convert(*arguments)
+        self.assertEqual(status, 1, said)
+        self.assertFalse((self.folder / "out").exists())
+        return said
+
+
+class Numbers(unittest.TestCase):
+    def test_float16_is_exact(self):
+        every = struct.pack("<65536H", *range(65536))
+        wide = struct.unpack("<65536f", convert.from_float16(every))
+        for should, is_ in zip(struct.unpack("<65536e", every), wide):
+            self.assertTrue(should == is_ or (math.isnan(should) and math.isnan(is_)))
+        self.assertEqual(struct.pack("<f", wide[0x8000]), struct.pack("<f", -0.0))
+
+    def test_bfloat16_is_exact(self):
+        every = struct.pack("<65536H", *range(65536))
+        wide = struct.unpack("<65536I", convert.from_bfloat16(every))
+        self.assertEqual(list(wide), [number << 16 for number in range(65536)])
+
+
+class Torch(WithFolder):
+    def test_files_of_pytorch_become_the_committed_ones(self):
+        for name, options in OPTIONS.items():
+            out = self.folder / "out"
+            self.converted("torch-to-weft", DATA / f"{name}.torch.safetensors", out, *options,
+                           *DROP[name])
+            self.assertEqual(out.read_bytes(), (DATA / f"{name}.weft.safetensors").read_bytes())
+
+    def test_the_way_back_has_pytorchs_names_shapes_and_numbers(self):
+        for name, options in OPTIONS.items():
+            out = self.folder / "out"
+            said = self.converted("weft-to-torch", DATA / f"{name}.weft.safetensors", out, *options)
+            self.assertEqual(said, "")
+            is_, should = convert.read(str(out)), convert.read(
+                str(DATA / f"{name}.torch.safetensors"))
+            for dropped in DROP[name][1:]:
+                del should.tensors[dropped]
+            self.assertEqual(is_.tensors, should.tensors)
+            self.assertEqual(is_.metadata, {"format": "pt"})
+            shapes = {key: list(tensor.shape) for key, tensor in is_.tensors.items()}
+            for dropped in DROP[name][1:]:
+                shapes[dropped] = NAMES[name][dropped]
+            self.assertEqual(shapes, NAMES[name])
+
+    def test_there_and_back_changes_no_byte(self):
+        for name, options in OPTIONS.items():
+            weft = convert.read(str(DATA / f"{name}.weft.safetensors"))
+            there, back = self.folder / "there", self.folder / "back"
+            ours = self.folder / "ours"  # with what else weft writes into a file
+            convert.write(str(ours), weft.tensors, {"format": "pt", "longest": "9", "words": "ä"})
+            self.converted("weft-to-torch", ours, there, *options)
+            self.converted("torch-to-weft", there, back, *options)
+            self.assertEqual(back.read_bytes(), ours.read_bytes())
+
+    def test_there_and_back_without_biases_in_attention_and_without_final_norms(self):
+        weft = convert.read(str(DATA / "nn_transformer.weft.safetensors"))
+        biases = [f"attention.{part}.bias" for part in ("query", "key", "value", "output")]
+        without = {name: tensor for name, tensor in weft.tensors.items()
+                   if not name.endswith(tuple(biases)) and ".norm." not in name[:13]}
+        self.assertEqual(len(weft.tensors) - len(without), 6 * 4 + 4)
+        ours, there, back = (self.folder / name for name in ("ours", "there", "back"))
+        convert.write(str(ours), without, weft.metadata)
+        said = self.converted("weft-to-torch", ours, there)
+        self.assertIn("attention has no biases", said)
+        self.assertIn("no norms behind its stacks", said)
+        torch = convert.read(str(there)).tensors
+        should = {name: tuple(shape) for name, shape in NAMES["nn_transformer"].items()
+                  if name[:13] not in ("encoder.norm.", "decoder.norm.")}
+        self.assertEqual({name: tensor.shape for name, tensor in torch.items()}, should)
+        self.assertFalse(any(torch["decoder.layers.1.multihead_attn.in_proj_bias"].data))
+        self.converted("torch-to-weft", there, back, "--without-attention-biases")
+        self.assertEqual(back.read_bytes(), ours.read_bytes())
+
+    def test_biases_that_are_not_0_are_not_left_out(self):
+        said = self.refused("torch-to-weft", DATA / "nn_transformer.torch.safetensors",
+                            self.folder / "out", "--without-attention-biases")
+        self.assertIn('"encoder.layers.0.self_attn.in_proj_bias" is not all 0', said)
+        self.assertIn('"decoder.layers.1.multihead_attn.out_proj.bias" is not all 0', said)
+
+    def test_all_that_does_not_fit_is_named(self):
+        tensors = convert.read(str(DATA / "nn_transformer.torch.safetensors")).tensors
+        tensors["encoder.layers.0.linear3.weight"] = convert.Tensor((1,), bytes(4))
+        del tensors["decoder.layers.1.norm3.bias"]
+        tensors["encoder.norm.weight"] = convert.Tensor((11,), bytes(44))
+        path = self.folder / "in"
+        convert.write(str(path), tensors, {})
+        said = self.refused("torch-to-weft", path, self.folder / "out")
+        self.assertIn('"encoder.layers.0.linear3.weight" is unknown', said)
+        self.assertIn('"decoder.layers.1.norm3.bias" is missing', said)
+        self.assertIn('"encoder.norm.weight" is (11,), should be (12,)', said)
+        weft = convert.read(str(DATA / "nn_transformer.weft.safetensors")).tensors
+        weft["value/encoder.norm.weight"] = weft.pop("encoder.norm.weight")
+        convert.write(str(path), weft, {})
+        said = self.refused("weft-to-torch", path, self.folder / "out")
+        self.assertIn('"value/encoder.norm.weight" is unknown', said)
+
+    def test_a_layer_that_is_missing_is_named(self):
+        tensors = {name: tensor for name, tensor in
+                   convert.read(str(DATA / "nn_transformer.torch.safetensors")).tensors.items()
+                   if not name.startswith("decoder.layers.0.")}
+        path = self.folder / "in"
+        convert.write(str(path), tensors, {})
+        said = self.refused("torch-to-weft", path, self.folder / "out")
+        self.assertEqual(said.count("is missing"), 18)
+
+    def test_embeddings_of_another_width_are_refused(self):
+        tensors = convert.read(str(DATA / "nn_transformer.torch.safetensors")).tensors
+        tensors["source_embedding.weight"] = convert.Tensor((2, 3), bytes(24))
+        path = self.folder / "in"
+        convert.write(str(path), tensors, {})
+        self.assertIn('"source_embedding.weight" is (2, 3), should be (0, 12)',
+                      self.refused("torch-to-weft", path, self.folder / "out"))
+
+    def test_what_is_no_transformer_is_refused(self):
+        path = self.folder / "in"
+        for tensors, message in (
+                ({"x": ("F32", [1], bytes(4))}, "has no matrix"),
+                ({"x": ("F64", [1], bytes(8))}, '"x" is F64, which float32 does not hold exactly'),
+                ({"x": ("F32", [2], bytes(4))}, '"x" is damaged'),
+                ({"x": ("F32", [-1, -1], bytes(4))}, '"x" is damaged')):
+            file_of(path, tensors)
+            self.assertIn(message, self.refused("torch-to-weft", path, self.folder / "out"))
+        for data in (b"", b"12345678", struct.pack("<Q", 2) + b"[]", struct.pack("<Q", 1 << 40)):
+            path.write_bytes(data)
+            self.assertIn("is not a safetensors file",
+                          self.refused("torch-to-weft", path, self.folder / "out"))
+        self.assertIn("none: No such file", self.refused("torch-to-weft", self.folder / "none",
+                                                         self.folder / "out"))
+
+    def test_options_that_make_no_sense_are_refused(self):
+        path = DATA / "nn_transformer.torch.safetensors"
+        self.assertIn("should be NAME=PYTORCH'S NAME",
+                      self.refused("torch-to-weft", path, self.folder / "out", "--rename", "a=b"))
+        self.assertIn('has no tensor "a" to drop',
+                      self.refused("torch-to-weft", path, self.folder / "out", "--drop", "a"))
+
+
+class Marian(WithFolder):
+    def setUp(self):
+        super().setUp()
+        self.model = self.folder / "model"
+        shutil.copytree(DATA / "marian", self.model)
+        self.out = self.folder / "out"
+        self.weights = convert.read(str(self.model / "model.safetensors"))
+
+    def edit(self, name, **values):
+        path = self.model / name
+        settings = json.loads(path.read_text())
+        settings.update(values)
+        path.write_text(json.dumps({key: value for key, value in settings.items()
+                                    if value != "remove"}))
+
+    def write_weights(self):
+        convert.write(str(self.model / "model.safetensors"), self.weights.tensors, {})
+
+    def model_of(self):
+        self.converted("marian-to-weft", self.model, self.out)
+        return convert.read(str(self.out / "model.safetensors"))
+
+    def test_every_tensor_of_a_model_as_large_as_opus_mts_is_known(self):
+        names = json.loads((DATA / "opus_mt_names.json").read_text())
+        rows = list(convert.marian_rows(512, 2048, 40, 6, 6))
+        known = {row.other: list(row.shape) for row in rows}
+        known["final_logits_bias"] = [1, 40]
+        known.update({name: [40, 512] for name in convert.COPIES})
+        known.update({name: [512, 512] for name in convert.POSITIONS})
+        self.assertEqual(known, names)
+        self.assertEqual(len({row.weft for row in rows}), len(rows))
+
+    def test_a_model_is_converted_with_its_settings(self):
+        file = self.model_of()
+        self.assertEqual(file.metadata, {
+            "format": "pt", "longest": "40", "heads": "4", "activation": "silu", "start": "39",
+            "end": "0", "pad": "39", "forbidden": "39", "renormalize": "1", "beam": "4",
+            "length_penalty": "1.0", "max_length": "24"})
+        self.assertEqual(file.tensors["encoder.layers.1.self_attention.key.bias"],
+                         self.weights.tensors["model.encoder.layers.1.self_attn.k_proj.bias"])
+        self.assertEqual(file.tensors["generator.bias"].shape, (40,))
+        self.assertEqual(json.loads((self.out / "vocab.json").read_text(encoding="utf-8")),
+                         json.loads((self.model / "vocab.json").read_text(encoding="utf-8")))
+
+    def test_without_generation_config_the_model_config_counts(self):
+        (self.model / "generation_config.json").unlink()
+        self.edit("config.json", num_beams=6, max_length=20, bad_words_ids=[[39], [7]])
+        metadata = self.model_of().metadata
+        self.assertEqual((metadata["beam"], metadata["max_length"], metadata["forbidden"],
+                          metadata["renormalize"]), ("6", "20", "39 7", "0"))
+
+    def test_copies_of_the_shared_weight_and_tables_may_be_there(self):
+        plain = self.model_of()
+        shared = self.weights.tensors[convert.SHARED]
+        for name in convert.COPIES:
+            self.weights.tensors[name] = shared
+        table = [math.sin(t / 10000 ** (2 * c / 32)) if c < 16 else
+                 math.cos(t / 10000 ** (2 * (c - 16) / 32)) for t in range(40) for c in range(32)]
+        for name in convert.POSITIONS:
+            self.weights.tensors[name] = convert.Tensor((40, 32), struct.pack("<1280f", *table))
+        self.write_weights()
+        self.assertEqual(self.model_of(), plain)
+
+        del self.weights.tensors[convert.SHARED]
+        self.write_weights()
+        self.assertEqual(self.model_of(), plain)
+
+    def test_copies_and_tables_that_differ_are_refused(self):
+        shared = self.weights.tensors[convert.SHARED]
+        self.weights.tensors["lm_head.weight"] = convert.Tensor(
+            shared.shape, shared.data[:-4] + struct.pack("<f", 7.0))
+        self.write_weights()
+        self.assertIn(f'"lm_head.weight" is not "{convert.SHARED}"',
+                      self.refused("marian-to-weft", self.model, self.out))
+        del self.weights.tensors["lm_head.weight"]
+        self.weights.tensors[convert.POSITIONS[0]] = convert.Tensor((40, 32), bytes(4 * 40 * 32))
+        self.write_weights()
+        self.assertIn("these are not sinusoids",
+                      self.refused("marian-to-weft", self.model, self.out))
+
+    def test_tensors_that_do_not_fit_are_named(self):
+        tensors = self.weights.tensors
+        tensors["model.decoder.layers.1.fc3.weight"] = tensors.pop("model.decoder.layers.1.fc1.bias")
+        tensors["final_logits_bias"] = convert.Tensor((40,), bytes(160))
+        self.write_weights()
+        said = self.refused("marian-to-weft", self.model, self.out)
+        self.assertIn('"model.decoder.layers.1.fc3.weight" is unknown', said)
+        self.assertIn('"model.decoder.layers.1.fc1.bias" is missing', said)
+        self.assertIn('"final_logits_bias" is (40,), should be (1, 40)', said)
+
+    def test_a_missing_bias_of_the_logits_is_0(self):
+        del self.weights.tensors["final_logits_bias"]
+        self.write_weights()
+        self.assertEqual(self.model_of().tensors["generator.bias"].data, bytes(160))
+
+    def test_models_that_weft_does_not_compute_are_refused(self):
+        for values, message in (
+                ({"model_type": "bart"}, "model_type is 'bart', should be 'marian'"),
+                ({"scale_embedding": False}, "scale_embedding is False"),
+                ({"scale_embedding": "remove"}, "scale_embedding is missing"),
+                ({"normalize_before": True}, "normalize_before is True"),
+                ({"share_encoder_decoder_embeddings": False}, "share_encoder_decoder_embeddings"),
+                ({"decoder_vocab_size": 41}, "decoder_vocab_size is 41, but vocab_size 40"),
+                ({"decoder_ffn_dim": 49}, "encoder_ffn_dim is 48, but decoder_ffn_dim 49"),
+                ({"activation_function": "gelu_new"}, "activation_function is 'gelu_new'")):
+            self.edit("config.json", **values)
+            self.assertIn(message, self.refused("marian-to-weft", self.model, self.out))
+            shutil.copy(DATA / "marian" / "config.json", self.model)
+
+    def test_searches_that_weft_does_not_follow_are_said(self):
+        self.edit("generation_config.json", early_stopping=True, no_repeat_ngram_size=3,
+                  forced_eos_token_id=None)
+        said = self.converted("marian-to-weft", self.model, self.out)
+        for message in ("early_stopping is True", "no_repeat_ngram_size is 3",
+                        "forced_eos_token_id is not eos_token_id"):
+            self.assertIn(message, said)
+        shutil.rmtree(self.out)
+        self.edit("generation_config.json", bad_words_ids=[[39], [1, 2]])
+        self.assertIn("bad_words_ids has [1, 2]",
+                      self.refused("marian-to-weft", self.model, self.out))
+
+    def test_a_folder_with_pytorchs_own_file_is_told_what_to_do(self):
+        (self.model / "model.safetensors").rename(self.model / "pytorch_model.bin")
+        self.assertIn("save_pretrained", self.refused("marian-to-weft", self.model, self.out))
+
+    def test_a_vocabulary_that_does_not_fit_is_refused(self):
+        self.edit("vocab.json", another=40)
+        self.assertIn("number of its own below 40",
+                      self.refused("marian-to-weft", self.model, self.out))
+
+
+if __name__ == "__main__":
+    unittest.main()
