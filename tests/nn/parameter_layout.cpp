@@ -47,6 +47,17 @@ auto language_model() {
   return parallel::Objective<LanguageModel<shape>, Loss>(LanguageModel<shape>(11, 7));
 }
 
+//! As PyTorch's nn.Transformer with a generator that has a bias.
+constexpr TransformerShape with_final_norms{.d_model = 6,
+                                            .heads = 2,
+                                            .d_ff = 5,
+                                            .encoder_layers = 2,
+                                            .decoder_layers = 1,
+                                            .norm = Norm::post,
+                                            .final_norms = true,
+                                            .generator_bias = true,
+                                            .positions = Positions::sinusoidal_halves};
+
 //! Calls `f(name, objective)` for models that tie, learn and leave out what can be.
 template <class F>
 void for_models(F f) {
@@ -54,6 +65,7 @@ void for_models(F f) {
   f("the target tied", transformer<small(Tie::target, Positions::learned, true)>());
   f("all tied", transformer<small(Tie::all, Positions::sinusoidal, true)>());
   f("no positions", transformer<small(Tie::all, Positions::none, false)>());
+  f("final norms", transformer<with_final_norms>());
   f("language model", language_model<false>());
   f("tied language model", language_model<true>());
 }
