@@ -124,7 +124,7 @@ def of_transformers():
     names = {"nn_transformer": model, "translator": translator}
     (DATA / "names.json").write_text(json.dumps(
         {name: {key: list(value.shape) for key, value in module.state_dict().items()}
-         for name, module in names.items()}, indent=0) + "\n")
+         for name, module in names.items()}) + "\n")
 
 
 # MarianMT
@@ -263,7 +263,7 @@ def of_marian():
         encoder_attention_heads=8, decoder_attention_heads=8, encoder_ffn_dim=2048,
         decoder_ffn_dim=2048, max_position_embeddings=512))
     (DATA / "opus_mt_names.json").write_text(json.dumps(
-        {name: list(value.shape) for name, value in large.state_dict().items()}, indent=0) + "\n")
+        {name: list(value.shape) for name, value in large.state_dict().items()}) + "\n")
 
 
 def main():
