@@ -44,7 +44,8 @@ def main(small, large, convert, data):
         assert too_long.returncode == 1, too_long
         assert "line 2 has 40 pieces and an end, the model 40 positions" in too_long.stderr
         other = translate("\n", program=large)
-        assert other.returncode == 1 and "has 4 heads and the activation silu" in other.stderr, other
+        assert other.returncode == 1, other
+        assert "has 4 heads and the activation silu" in other.stderr, other
 
 
 if __name__ == "__main__":

@@ -4,8 +4,8 @@
 
     python3 interchange.py        writes tests/tools/data/
 
-Made with torch 2.15.0, transformers 5.23.0, numpy 2.4.6 and safetensors 0.8.0. Parameters are random
-numbers of float32, of float16 for MarianMT. What nn.Transformer computes is computed in float64 and
+Made with torch 2.15.0, transformers 5.23.0, numpy 2.4.6 and safetensors 0.8.0. Parameters are
+random numbers of float32, and for MarianMT learnt ones of float16. What nn.Transformer computes is computed in float64 and
 rounded once; what MarianMT generates is generated in float32, as its users do.
 """
 import json
@@ -164,7 +164,7 @@ def batch_of(rows):
 
 
 def write_marian(folder):
-    """A model that has learnt a little, from random weights: such a one has an opinion, and ends."""
+    """A model that has learnt a little: it has an opinion, and its translations end."""
     torch.manual_seed(7)
     model = MarianMTModel(marian_config(
         vocab_size=PIECES, d_model=32, encoder_layers=2, decoder_layers=2,

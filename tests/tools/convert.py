@@ -280,7 +280,8 @@ class Marian(WithFolder):
 
     def test_tensors_that_do_not_fit_are_named(self):
         tensors = self.weights.tensors
-        tensors["model.decoder.layers.1.fc3.weight"] = tensors.pop("model.decoder.layers.1.fc1.bias")
+        layer = "model.decoder.layers.1"
+        tensors[f"{layer}.fc3.weight"] = tensors.pop(f"{layer}.fc1.bias")
         tensors["final_logits_bias"] = convert.Tensor((40,), bytes(160))
         self.write_weights()
         said = self.refused("marian-to-weft", self.model, self.out)
