@@ -17,6 +17,9 @@ void add_run_options(CLI::App& app, RunOptions& o) {
       ->group(run_group);
   app.add_option("--report", o.report, "Write a page about the run to this file, as HTML")
       ->group(run_group);
+  app.add_option("--trace", o.trace,
+                 "Write what devices did in a few batches to this file, for ui.perfetto.dev")
+      ->group(run_group);
 }
 
 std::string command_line(int argc, char** argv) {

@@ -17,6 +17,7 @@ struct RunOptions {
   std::string log;          //!< a file of JSON lines; "" for none, as below
   std::string tensorboard;  //!< a folder
   std::string report;       //!< an HTML page
+  std::string trace;        //!< a file for Perfetto
 };
 
 void add_run_options(CLI::App& app, RunOptions& options);

@@ -6,6 +6,7 @@
 #include "../common/figures.hpp"
 #include "../common/run_log.hpp"
 #include "../common/run_report.hpp"
+#include "../common/run_trace.hpp"
 #include "model.hpp"
 #include "options.hpp"
 #include "texts.hpp"
@@ -28,6 +29,7 @@
 #include <weft/parallel/schedule/simulate.hpp>
 #include <weft/train/interrupt.hpp>
 #include <weft/train/language_model_data.hpp>
+#include <weft/train/model_config.hpp>
 #include <weft/train/run_folder.hpp>
 #include <weft/train/saved_model.hpp>
 #include <weft/train/trainer.hpp>
@@ -41,6 +43,15 @@
 #include <vector>
 
 namespace language_model {
+
+//! The types of model.hpp. How they are cut into stages does not matter to who loads them.
+inline weft::train::ModelConfig config_of_model() {
+  return {{"model", "language_model"},
+          {"d_model", d_model},
+          {"heads", heads},
+          {"d_ff", d_ff},
+          {"layers", layers}};
+}
 
 namespace detail {
 
@@ -119,6 +130,7 @@ int train_command(const Options& options, Strategy& ranks) {
   };
   weft::train::RunFolder folder(options.folder);
   if (reports) folder.claim();
+  if (o.run.resume) weft::train::expect_config(folder, config_of_model());
   const auto train_words = read_words(o.train);
   const auto vocabulary = o.run.resume ? load_vocabulary(folder.vocabulary("words"))
                                        : build_vocabulary(train_words, o.minimum_count);
@@ -145,7 +157,10 @@ int train_command(const Options& options, Strategy& ranks) {
                               .dropout = static_cast<float>(o.dropout),
                               .causal = o.causal},
                              o.chunk, recipe, o.recompute);
-  if (!o.run.resume && reports) vocabulary.save(folder.vocabulary("words"));
+  if (!o.run.resume && reports) {
+    weft::train::save_config(folder, config_of_model());
+    vocabulary.save(folder.vocabulary("words"));
+  }
   print(weft::text("strategy ", Strategy::name, ", ", options.ranks, " ranks of ", options.threads,
                    " threads, ", strategy.objective().layout().trained, " parameters, ",
                    train_words.size(), " words, ", vocabulary.size(), " distinct"));
@@ -168,10 +183,10 @@ int train_command(const Options& options, Strategy& ranks) {
                        {"words", weft::text(train_words.size())},
                        {"distinct words", weft::text(vocabulary.size())}};
   constexpr bool records = requires { strategy.record(nullptr); };
-  if (!records && !o.trace.empty()) throw weft::ArgumentError("--trace: only pipelines have one");
   std::optional<detail::Recorder<decltype(strategy)>> recorder;
   // Every rank records where one is to draw.
-  if (records && !(o.trace.empty() && o.run.report.empty())) recorder.emplace(strategy);
+  if (records && !(o.run.trace.empty() && o.run.report.empty())) recorder.emplace(strategy);
+  examples::RunTrace trace(o.run.trace, strategy.rank());
 
   weft::train::TrainerHooks hooks;
   weft::parallel::LossSum since_line;
@@ -183,6 +198,7 @@ int train_command(const Options& options, Strategy& ranks) {
       if (recorder) recorder->after_batch(++batches_here);
     }
     report.after_update(update);
+    trace.after_update();
     since_line += update.step.loss;
     if (update.batch % o.log_interval != 0) return;
     const double now = weft::monotonic_seconds();
@@ -224,6 +240,7 @@ int train_command(const Options& options, Strategy& ranks) {
   weft::train::Trainer trainer(strategy, data, schedule, folder, settings, hooks);
   if (o.run.resume) trainer.resume();
   const auto ended = trainer.run();
+  trace.write(strategy);
   if constexpr (records) {
     if (recorder) {
       const auto most = std::min(micro_batches, o.batch / lanes);
@@ -232,10 +249,6 @@ int train_command(const Options& options, Strategy& ranks) {
       report.page.schedule_caption =
           detail::waiting_text(traces, Strategy::Model::table(), static_cast<int>(most));
       print(report.page.schedule_caption);
-      if (!o.trace.empty() && reports) {
-        weft::io::write_file(o.trace, weft::parallel::chrome_trace(traces));
-        print(weft::text("the trace is in ", o.trace));
-      }
       report.write();
     }
   }
@@ -262,6 +275,7 @@ template <class Strategy>
 int generate_command(const Options& options) {
   const GenerateOptions& o = options.generate;
   const auto folder = weft::train::RunFolder::existing(options.folder);
+  weft::train::expect_config(folder, config_of_model());
   const auto vocabulary = load_vocabulary(folder.vocabulary("words"));
   const auto metadata = weft::io::SafetensorsFile(folder.best()).metadata();
   const auto longest = weft::train::number_in(metadata, folder.best(), "longest");

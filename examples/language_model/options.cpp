@@ -67,9 +67,6 @@ void add_train(CLI::App& app, TrainOptions& o) {
   app.add_option("--log-interval", o.log_interval, "Batches between lines")
       ->check(CLI::PositiveNumber)
       ->group(examples::run_group);
-  app.add_option("--trace", o.trace,
-                 "Write what ranks did in a few batches to this file, for Perfetto")
-      ->group(examples::run_group);
 }
 
 void add_generate(CLI::App& app, GenerateOptions& o) {

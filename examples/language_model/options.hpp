@@ -32,7 +32,6 @@ struct TrainOptions {
   std::uint64_t seed = 1;
   examples::RunOptions run;
   weft::index_t log_interval = 10;
-  std::string trace;
 };
 
 struct GenerateOptions {

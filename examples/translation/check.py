@@ -168,6 +168,24 @@ class Translation(unittest.TestCase):
                      "there will be no report"):
             self.assertEqual(run.stderr.count(said), 1, run.stderr)
 
+    def test_what_devices_did_is_traced(self):
+        for program, processes, rows in ((DATA_PARALLEL, 0, {"cpu:0", "cpu:1"}),
+                                         (ZERO2, 2, {"cpu:0", "cpu:1", "cpu:0 messages",
+                                                     "cpu:1 messages"})):
+            if processes and MPIRUN == "-":
+                continue
+            run = self.train("--max-updates", 12, "--trace", self.folder / "trace.json",
+                             *([] if processes else ["--devices", 2]), program=program,
+                             processes=processes)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            events = json.loads((self.folder / "trace.json").read_text())["traceEvents"]
+            names = {event["args"]["name"] for event in events if event["ph"] == "M"}
+            self.assertLessEqual(rows, names)
+            spans = {event["name"] for event in events if event["ph"] == "X"}
+            self.assertLessEqual({"forward 0", "backward 1", "optimizer", "next batch"}, spans)
+            if processes:
+                self.assertIn("reduce_scatter 0", spans)
+
     def test_says_where_numbers_stop_being_finite(self):
         for program in DATA_PARALLEL, ZERO2:
             run = self.train("--schedule", "constant", "--rate", 1e30, "--check-finite",

@@ -6,6 +6,7 @@
 #include "../common/figures.hpp"
 #include "../common/run_log.hpp"
 #include "../common/run_report.hpp"
+#include "../common/run_trace.hpp"
 #include "corpora.hpp"
 #include "model.hpp"
 #include "options.hpp"
@@ -20,6 +21,7 @@
 #include <weft/optim/schedules.hpp>
 #include <weft/train/average_models.hpp>
 #include <weft/train/interrupt.hpp>
+#include <weft/train/model_config.hpp>
 #include <weft/train/progress.hpp>
 #include <weft/train/run_folder.hpp>
 #include <weft/train/saved_model.hpp>
@@ -152,7 +154,7 @@ struct LoadedModel {
   typename Strategy::Type strategy;
 
   LoadedModel(const Options& options, const TranslateOptions& translate)
-      : folder(weft::train::RunFolder::existing(translate.folder)),
+      : folder(model_folder(translate.folder)),
         words(load_vocabularies(folder, Subwords(folder))),
         devices(options.devices, options.threads),
         strategy(devices.make(objective_for(path(translate)), weft::optim::Adam(), {})) {
@@ -161,6 +163,12 @@ struct LoadedModel {
   }
 
  private:
+  static weft::train::RunFolder model_folder(const std::string& path) {
+    auto folder = weft::train::RunFolder::existing(path);
+    weft::train::expect_config(folder, weft::train::config_of(shape));
+    return folder;
+  }
+
   [[nodiscard]] std::string path(const TranslateOptions& translate) const {
     return model_path(folder, translate.model);
   }
@@ -186,6 +194,7 @@ int train_command(const Options& options, Strategy& devices) {
   };
   weft::train::RunFolder folder(o.folder);
   if (reports) folder.claim();
+  if (o.run.resume) weft::train::expect_config(folder, weft::train::config_of(shape));
   auto train_pairs = read_pairs(o.train, "training corpus");
   auto valid_pairs = read_pairs(o.valid, "validation corpus");
   if (reports && !o.run.resume) write_subwords(folder, o, train_pairs);
@@ -242,6 +251,7 @@ int train_command(const Options& options, Strategy& devices) {
                        {"sentences", weft::text(training.corpus.pairs.size())},
                        {"words", weft::text(words.source.size(), " and ", words.target.size())}};
   if (!o.run.resume && reports) {
+    weft::train::save_config(folder, weft::train::config_of(shape));
     words.source.save(folder.vocabulary("source"));
     words.target.save(folder.vocabulary("target"));
   }
@@ -251,6 +261,7 @@ int train_command(const Options& options, Strategy& devices) {
   std::unique_ptr<weft::train::Progress> progress;
   std::optional<examples::RunLog> log;
   if (reports) log.emplace(o.run.log, o.run.tensorboard, o.run.resume);
+  examples::RunTrace trace(o.run.trace, strategy.rank());
   weft::train::EpochReport last{};
   weft::index_t tokens = 0;
   double training_seconds = 0.0;
@@ -264,6 +275,7 @@ int train_command(const Options& options, Strategy& devices) {
     }
     tokens += update.step.loss.tokens.value();
     report.after_update(update);
+    trace.after_update();
     if (progress == nullptr) return;
     if (update.step.loss.tokens.value() > 0) {
       const double loss = mean(update.step.loss.loss, update.step.loss.tokens).value();
@@ -327,6 +339,7 @@ int train_command(const Options& options, Strategy& devices) {
   weft::train::Trainer trainer(strategy, data, detail::schedule_of(o), folder, settings, hooks);
   if (o.run.resume) trainer.resume();
   const auto ended = trainer.run();
+  trace.write(strategy);
   progress.reset();
   if (ended == weft::train::Ended::interrupted) {
     print(weft::text("interrupted after ", strategy.state().updates(),
@@ -348,7 +361,8 @@ int train_command(const Options& options, Strategy& devices) {
   const auto& sources = valid_pairs.source;
   for (std::size_t i = 0; i < std::min(translations.size(), detail::most_samples); ++i) {
     const auto pair = static_cast<std::size_t>(validation.corpus.pairs[i]);
-    report.page.samples.push_back({subwords.join(sources[pair], true), references[i], translations[i]});
+    report.page.samples.push_back(
+        {subwords.join(sources[pair], true), references[i], translations[i]});
   }
   report.write();
   print(weft::text("BLEU of the validation corpus: ", weft::fixed(bleu, 2)));

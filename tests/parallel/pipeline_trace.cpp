@@ -3,13 +3,12 @@
 #include <weft/parallel/pipeline_trace.hpp>
 
 #include <weft/comm/launch.hpp>
+#include <weft/core/trace.hpp>
 #include <weft/parallel/pipeline_parallel.hpp>
 #include <weft/parallel/schedule/gpipe.hpp>
 #include <weft/parallel/schedule/interleaved.hpp>
 #include <weft/parallel/schedule/one_forward_one_backward.hpp>
 #include <weft/parallel/schedule/zero_bubble.hpp>
-
-#include <nlohmann/json.hpp>
 
 #include <catch2/catch.hpp>
 
@@ -101,21 +100,27 @@ TEST_CASE("ranks do what the table says, in its order, with as many micro-batche
   expect_what_the_table_says<8>(table_of<Interleaved<9, 2>, 4>.view());
 }
 
-TEST_CASE("a trace is JSON with a row for each rank") {
+TEST_CASE("the share of the time that ranks lose") {
   const std::vector<Trace> traces{
-      {{{Work::forward, 0, 0}, 10.0, 10.5, 0.0}},
-      {{{Work::forward, 1, 0}, 10.0, 11.0, 0.5}, {{Work::backward, 1, 0}, 11.0, 12.0, 0.0}}};
-  const auto json = nlohmann::json::parse(chrome_trace(traces));
-  const auto& events = json.at("traceEvents");
-  REQUIRE(events.size() == 4);
-  CHECK(events[0].at("tid") == 0);
-  CHECK(events[1].at("name") == "waiting");
-  CHECK(events[2].at("name") == "forward 0");
-  CHECK(events[2].at("ts") == 500000.0);
-  CHECK(events[2].at("dur") == 500000.0);
-  CHECK(events[3].at("args").at("stage") == 1);
+      {forward(0, 0, 10.0, 10.5)},
+      {forward(1, 0, 10.0, 11.0, 0.5), {{Work::backward, 1, 0}, 11.0, 12.0, 0.0}}};
   CHECK(lost_share(traces) == Approx(1.0 - (0.5 + 0.5 + 1.0) / (2 * 2.0)));
   CHECK(lost_share(std::vector<Trace>{}) == 0.0);
+}
+
+TEST_CASE("spans of a pipeline stand in the trace of the process") {
+  start_trace();
+  (void)traces_of<2>(table_of<OneForwardOneBackward<3>, 2>.view());
+  const auto events = take_trace();
+  const auto count = [&](const std::string& row, const std::string& name) {
+    return std::ranges::count_if(events, [&](const weft::TracedSpan& event) {
+      return event.row == row && event.name == name;
+    });
+  };
+  for (const char* work : {"forward 0", "forward 2", "backward 0", "backward 2"}) {
+    CHECK(count("cpu:0", work) == 2 * 3);  // both ranks' device has this name; three updates
+  }
+  CHECK(count("cpu:0", "wait for micro-batch 1") == 2 * 3);
 }
 
 TEST_CASE("the last batch of a trace is drawn, without what was waited") {

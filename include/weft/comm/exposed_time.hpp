@@ -6,14 +6,18 @@
 #include <utility>
 
 #include <weft/core/clock.hpp>
+#include <weft/core/index.hpp>
+#include <weft/core/trace.hpp>
 
 namespace weft::comm {
 
 //! Waits for transfers, and keeps the time that it took.
 class ExposedTime {
  public:
-  template <class Transfer>
-  void wait(Transfer& transfer) {
+  //! `row`, `what` and `number` name the wait in a trace: see TraceSpan.
+  template <class Transfer, class Row>
+  void wait(Transfer& transfer, const Row& row, const char* what, index_t number = -1) {
+    const TraceSpan span(row, what, number);
     const double begin = monotonic_seconds();
     transfer.wait();
     seconds_ += monotonic_seconds() - begin;

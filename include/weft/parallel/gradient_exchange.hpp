@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -16,6 +18,7 @@
 #include <weft/core/bfloat16.hpp>
 #include <weft/core/chunks.hpp>
 #include <weft/core/index.hpp>
+#include <weft/core/trace.hpp>
 #include <weft/core/tree_pairs.hpp>
 #include <weft/nn/parameter_layout.hpp>
 #include <weft/ops/blocks.hpp>
@@ -102,7 +105,8 @@ class GradientExchange {
     while (reduced_ < plan_->size()) {
       progress();
       if (reduced_ < launched_) {
-        exposed_.wait(under_way_[reduced_].sending);
+        exposed_.wait(under_way_[reduced_].sending, *device_, "wait for reduce_scatter",
+                      static_cast<index_t>(reduced_));
         reduce(reduced_++);
       }
     }
@@ -121,7 +125,7 @@ class GradientExchange {
   //! Sends the owned pieces of `values` to all, and returns when all pieces have come.
   void gather(float* values) {
     for (std::size_t b = 0; b < plan_->size(); ++b) start_gather(b, values);
-    for (auto& bucket : under_way_) exposed_.wait(bucket.gathering);
+    for (std::size_t b = 0; b < plan_->size(); ++b) wait_for_gather(b);
   }
 
  private:
@@ -137,6 +141,7 @@ class GradientExchange {
     Tensor<Bfloat16, D> leaving{};   // what this rank sends over one, and then the bucket's sums
     typename DeviceC::Transfer sending{};  // given up before the memory is
     typename DeviceC::Transfer gathering{};
+    std::optional<TraceSpan> in_trace{};  // of the transfer, until someone sees that it has ended
   };
 
   [[nodiscard]] int rank() const { return communicator_->rank(); }
@@ -183,6 +188,7 @@ class GradientExchange {
                    });
     }
     scattering_.post(messages_, purpose("reduce_scatter", b), bucket.sending);
+    bucket.in_trace.emplace(messages_row(), "reduce_scatter", static_cast<index_t>(b));
   }
 
   //! Messages that bring others' parts of this rank's piece to `arriving`, and take `leaving(from,
@@ -227,6 +233,7 @@ class GradientExchange {
 
   //! Adds the lanes in this rank's piece of a bucket.
   void reduce(std::size_t b) {
+    under_way_[b].in_trace.reset();
     float* const home = sums();
     UnderWay& bucket = under_way_[b];
     const Range mine = plan_->piece(b, rank());
@@ -321,6 +328,7 @@ class GradientExchange {
     }
     comm::start_all_gather(gathering_, values, std::span<const Range>(pieces_),
                            purpose("all_gather", b), under_way_[b].gathering, messages_);
+    under_way_[b].in_trace.emplace(messages_row(), "all_gather", static_cast<index_t>(b));
   }
 
   //! Over a narrow wire every rank takes the rounded sums, its own too.
@@ -334,13 +342,21 @@ class GradientExchange {
                  narrow.data() + (mine.begin - whole.begin));
     start_gather(b, narrow.data(), whole.begin);
   }
+  void wait_for_gather(std::size_t b) {
+    exposed_.wait(under_way_[b].gathering, *device_, "wait for all_gather",
+                  static_cast<index_t>(b));
+    under_way_[b].in_trace.reset();
+  }
   void finish_gather(std::size_t b) {
-    exposed_.wait(under_way_[b].gathering);
+    wait_for_gather(b);
     if (exchange_.wire == Wire::float32) return;
     const Range whole = plan_->parameters_in(plan_->buckets()[b].blocks);
     ops::convert(*device_, whole.size(), under_way_[b].leaving.data(), sums() + whole.begin);
     under_way_[b].leaving = {};
   }
+
+  //! Where transfers stand in a trace: beside the device, which works on.
+  [[nodiscard]] std::string messages_row() const { return text(*device_, " messages"); }
 
   [[nodiscard]] comm::Purpose purpose(const char* collective, std::size_t b) const {
     return {collective, "bucket", static_cast<index_t>(b), update_};

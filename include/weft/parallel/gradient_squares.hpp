@@ -68,7 +68,7 @@ class GradientSquares {
     comm::start_all_gather(communicator, packed.data(), std::span<const Range>(pieces),
                            {"all_gather", "squared sums", comm::Purpose::none, update}, transfer,
                            messages);
-    exposed.wait(transfer);
+    exposed.wait(transfer, *device_, "wait for squared sums");
     for_packed([](double packed_sum, double& sum) { sum = packed_sum; });
     double squares = 0.0;
     for (const double sum : by_block_) squares += sum;

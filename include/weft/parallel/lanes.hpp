@@ -14,6 +14,7 @@
 
 #include <weft/core/chunks.hpp>
 #include <weft/core/index.hpp>
+#include <weft/core/trace.hpp>
 #include <weft/core/tree_pairs.hpp>
 #include <weft/nn/context.hpp>
 #include <weft/nn/units.hpp>
@@ -136,6 +137,7 @@ class LaneRunner {
       if (range.size() == 0) continue;
       if (observer_ != nullptr) observer_->begin_pass(nn::Mode::evaluate);
       nn::Context<D> ctx(*device_, values, observer_);
+      const TraceSpan span(*device_, "evaluate", m);
       losses[static_cast<std::size_t>(m)] =
           objective_->forward(ctx, batch.part(*device_, range)).output;
     }
@@ -164,7 +166,11 @@ class LaneRunner {
       if (ready && m == last_with_sentences(recipe, micro_batches, batch.size())) sum.watch(ready);
       if (observer_ != nullptr) observer_->begin_pass(nn::Mode::train);
       nn::Context<D> ctx(*device_, values, sum, key, observer_);
-      auto [loss, saved] = objective_->forward(ctx, batch.part(*device_, range));
+      auto [loss, saved] = [&] {
+        const TraceSpan span(*device_, "forward", m);
+        return objective_->forward(ctx, batch.part(*device_, range));
+      }();
+      const TraceSpan span(*device_, "backward", m);
       objective_->backward(ctx, std::move(saved));
       losses[static_cast<std::size_t>(m)] = loss;
     }

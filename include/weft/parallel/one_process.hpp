@@ -5,6 +5,8 @@
 
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace weft::parallel {
 
@@ -22,6 +24,11 @@ struct OneProcess {
 
   //! What the first rank says.
   [[nodiscard]] static std::string text_of_root(std::string said) { return said; }
+
+  //! What every rank says, by rank.
+  [[nodiscard]] static std::vector<std::string> texts_of_all(std::string said) {
+    return {std::move(said)};
+  }
 
   [[nodiscard]] static constexpr int rank() { return 0; }
   [[nodiscard]] static constexpr int ranks() { return 1; }

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <weft/comm/collectives.hpp>
 #include <weft/comm/communicator.hpp>
@@ -42,6 +43,15 @@ class OverRanks {
   //! What the first rank says. All ranks ask.
   [[nodiscard]] std::string text_of_root(std::string said) {
     return comm::broadcast_text(*communicator_, std::move(said), 0);
+  }
+
+  //! What every rank says, by rank. All ranks ask.
+  [[nodiscard]] std::vector<std::string> texts_of_all(std::string said) {
+    std::vector<std::string> texts;
+    for (int rank = 0; rank < ranks(); ++rank) {
+      texts.push_back(comm::broadcast_text(*communicator_, said, rank));
+    }
+    return texts;
   }
 
  protected:

@@ -82,7 +82,7 @@ class ParameterGather final : public PassObserver {
                        " was expected: with shared parameters, stacks run in the order in which"
                        " they are declared"));
     }
-    if (!is_kept(place_)) exposed_.wait(transfer_at(place_));
+    if (!is_kept(place_)) exposed_.wait(transfer_at(place_), *device_, "wait for layer", unit);
     prefetch(place_ + 1);
   }
   void leave(int unit) override {
@@ -169,7 +169,7 @@ class ParameterGather final : public PassObserver {
 
   void acquire(std::span<const Range> parameters, const char* item) {
     start(parameters, item, comm::Purpose::none, elsewhere_transfer_);
-    exposed_.wait(elsewhere_transfer_);
+    exposed_.wait(elsewhere_transfer_, *device_, "wait for parameters");
   }
 
   void add_messages(Range blocks, int owner) {

@@ -11,8 +11,6 @@
 
 #include <weft/comm/collectives.hpp>
 #include <weft/comm/communicator.hpp>
-#include <weft/core/fixed.hpp>
-#include <weft/core/text.hpp>
 #include <weft/parallel/schedule/action.hpp>
 #include <weft/parallel/schedule/drawing.hpp>
 
@@ -94,36 +92,6 @@ template <comm::Communicator C>
     }
   }
   return draw_actions(boxes, static_cast<int>(traces.size()), stages);
-}
-
-//! JSON that ui.perfetto.dev and chrome://tracing show: a row for each rank.
-//!
-//! **Source.** "Trace Event Format", Google: complete events, in microseconds.
-[[nodiscard]] inline std::string chrome_trace(std::span<const Trace> traces) {
-  const char* const names[] = {"forward", "backward", "weight gradients"};
-  double begin = 0.0;
-  for (const Trace& trace : traces) {
-    if (!trace.empty()) {
-      begin = begin == 0.0 ? trace.front().begin_s : std::min(begin, trace.front().begin_s);
-    }
-  }
-  std::string json = "{\"traceEvents\":[";
-  const auto add = [&](const std::string& name, std::size_t rank, double from_s, double to_s,
-                       Action action) {
-    json += text(json.back() == '[' ? "" : ",", "\n{\"ph\":\"X\",\"pid\":0,\"tid\":", rank,
-                 ",\"name\":\"", name, "\",\"ts\":", fixed((from_s - begin) * 1e6, 1),
-                 ",\"dur\":", fixed((to_s - from_s) * 1e6, 1),
-                 ",\"args\":{\"micro_batch\":", action.micro_batch(), ",\"stage\":", action.stage(),
-                 "}}");
-  };
-  for (std::size_t rank = 0; rank < traces.size(); ++rank) {
-    for (const auto& [action, from, to, waited] : traces[rank]) {
-      if (waited > 0.0) add("waiting", rank, from, from + waited, action);
-      add(text(names[static_cast<int>(action.work())], " ", action.micro_batch()), rank,
-          from + waited, to, action);
-    }
-  }
-  return json + "\n]}\n";
 }
 
 }  // namespace weft::parallel

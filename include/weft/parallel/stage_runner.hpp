@@ -79,6 +79,7 @@ class StageRunner {
       if (pass.gradients == nullptr && action.work() != Work::forward) continue;
       const double begin_s = trace_ != nullptr ? monotonic_seconds() : 0.0;
       const double exposed_s = exposed_.seconds();
+      const TraceSpan span(*device_, name_of(action.work()), action.micro_batch());
       in_stage(action.stage(), [&]<int stage>() {
         switch (action.work()) {
           case Work::forward:
@@ -93,7 +94,7 @@ class StageRunner {
         trace_->push_back({action, begin_s, monotonic_seconds(), exposed_.seconds() - exposed_s});
       }
     }
-    for (Sent& sent : sent_) exposed_.wait(sent.transfer);
+    for (Sent& sent : sent_) exposed_.wait(sent.transfer, *device_, "wait to send");
     sent_.clear();
   }
 
@@ -261,7 +262,7 @@ class StageRunner {
           comm::receive_from(from, arrays[i].data(), arrays[i].size())};
       try {
         link(action).post(messages, purpose(action), received_);
-        exposed_.wait(received_);
+        exposed_.wait(received_, *device_, "wait for micro-batch", action.micro_batch());
       } catch (...) {
         received_ = {};  // before the memory goes
         throw;

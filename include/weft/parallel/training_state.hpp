@@ -13,6 +13,7 @@
 
 #include <weft/core/chunks.hpp>
 #include <weft/core/index.hpp>
+#include <weft/core/trace.hpp>
 #include <weft/core/tree_pairs.hpp>
 #include <weft/nn/initialize.hpp>
 #include <weft/nn/parameter_layout.hpp>
@@ -136,6 +137,7 @@ class TrainingState {
       optim::StatePointers<Optimizer> state{};
       for (std::size_t i = 0; i != buffers; ++i) state[i] = state_[i].data() + place;
       on_all([&](D& device, index_t part, index_t parts) {
+        const TraceSpan span(device, "optimizer");
         const Range blocks = share(ops::block_count(piece.size()), parts, part);
         Optimizer::update(device, step, {piece.size(), blocks.begin, blocks.end},
                           gradients + piece.begin, values_.data() + piece.begin, state);
@@ -158,6 +160,7 @@ class TrainingState {
     for_tree_pairs(count, at, [&](index_t, index_t) { ++pairs; });
     if (pairs == 0) return;
     on_all([&](D& device, index_t part, index_t parts) {
+      const TraceSpan span(device, "add lanes");
       const Range blocks = share(ops::block_count(n), parts, part);
       const index_t pass = D::small_passes ? 1 : blocks.size();
       for (index_t first = blocks.begin; first < blocks.end; first += pass) {

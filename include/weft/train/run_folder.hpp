@@ -25,6 +25,7 @@ namespace weft::train {
 //!     epoch-12.safetensors the model after epoch 12; only the last few are kept
 //!     average.safetensors  the mean of those
 //!     source.vocabulary, target.vocabulary
+//!     config.json          which types the model is compiled from
 //!     lock                 names the process that writes to the folder, while there is one
 class RunFolder {
  public:
@@ -60,6 +61,7 @@ class RunFolder {
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] std::string state() const { return file("state.safetensors"); }
   [[nodiscard]] std::string best() const { return file("best.safetensors"); }
+  [[nodiscard]] std::string config() const { return file("config.json"); }
   [[nodiscard]] std::string average() const { return file("average.safetensors"); }
   [[nodiscard]] std::string epoch(index_t number) const {
     return file(text("epoch-", number, ".safetensors"));

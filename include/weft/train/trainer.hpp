@@ -18,6 +18,7 @@
 #include <weft/core/fixed.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/sum_count.hpp>
+#include <weft/core/trace.hpp>
 #include <weft/data/batch_position.hpp>
 #include <weft/device/cpu.hpp>
 #include <weft/io/safetensors_file.hpp>
@@ -155,7 +156,10 @@ class Trainer {
       const double begin = monotonic_seconds();
       const index_t epoch = position_.epoch;
       const index_t number = position_.batch + 1;
-      loader.next(batch);
+      {
+        const TraceSpan span(strategy_->device(0), "next batch");
+        loader.next(batch);
+      }
       const double rate = schedule_(strategy_->state().updates() + 1);
       const auto step = named([&] { return strategy_->step(Data::on_device(batch), rate); });
       position_ = loader.position();

@@ -38,10 +38,14 @@ class Action {
   std::uint32_t bits_ = 0;  // one word: tables are worked out by the compiler
 };
 
+[[nodiscard]] constexpr const char* name_of(Work work) {
+  constexpr const char* names[] = {"forward", "backward", "weight gradients"};
+  return names[static_cast<int>(work)];
+}
+
 //! "forward of micro-batch 3 in stage 1"
 [[nodiscard]] inline std::string to_text(Action action) {
-  const char* const names[] = {"forward", "backward", "weight gradients"};
-  return text(names[static_cast<int>(action.work())], " of micro-batch ", action.micro_batch(),
+  return text(name_of(action.work()), " of micro-batch ", action.micro_batch(),
               " in stage ", action.stage());
 }
 

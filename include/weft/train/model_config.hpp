@@ -1,0 +1,121 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Which types a saved model is compiled from. Needs nlohmann-json.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include <nlohmann/json.hpp>
+
+#include <weft/core/error.hpp>
+#include <weft/io/atomic_file.hpp>
+#include <weft/io/input_file.hpp>
+#include <weft/nn/language_model.hpp>
+#include <weft/nn/transformer.hpp>
+#include <weft/train/run_folder.hpp>
+
+namespace weft::train {
+
+//! A type's choices by name. What files do not tell by shapes stands here too, such as the heads.
+using ModelConfig = nlohmann::ordered_json;
+
+namespace detail {
+
+inline const char* name_of(nn::Norm norm) { return norm == nn::Norm::pre ? "pre" : "post"; }
+
+inline const char* name_of(ops::Activation activation) {
+  switch (activation) {
+    case ops::Activation::identity: return "identity";
+    case ops::Activation::relu: return "relu";
+    case ops::Activation::gelu: return "gelu";
+    case ops::Activation::silu: return "silu";
+  }
+  return "unknown";
+}
+
+inline const char* name_of(nn::Positions positions) {
+  switch (positions) {
+    case nn::Positions::none: return "none";
+    case nn::Positions::sinusoidal: return "sinusoidal";
+    case nn::Positions::sinusoidal_halves: return "sinusoidal_halves";
+    case nn::Positions::learned: return "learned";
+  }
+  return "unknown";
+}
+
+inline const char* name_of(nn::Tie tie) {
+  switch (tie) {
+    case nn::Tie::none: return "none";
+    case nn::Tie::target: return "target";
+    case nn::Tie::all: return "all";
+  }
+  return "unknown";
+}
+
+}  // namespace detail
+
+[[nodiscard]] inline ModelConfig config_of(const nn::TransformerShape& shape) {
+  return {{"model", "weft::nn::Transformer"},
+          {"d_model", shape.d_model},
+          {"heads", shape.heads},
+          {"d_ff", shape.d_ff},
+          {"encoder_layers", shape.encoder_layers},
+          {"decoder_layers", shape.decoder_layers},
+          {"norm", detail::name_of(shape.norm)},
+          {"final_norms", shape.has_final_norms()},
+          {"attention_bias", shape.attention_bias},
+          {"generator_bias", shape.generator_bias},
+          {"activation", detail::name_of(shape.activation)},
+          {"positions", detail::name_of(shape.positions)},
+          {"tie", detail::name_of(shape.tie)}};
+}
+
+[[nodiscard]] inline ModelConfig config_of(const nn::LanguageModelShape& shape) {
+  return {{"model", "weft::nn::LanguageModel"},
+          {"d_model", shape.d_model},
+          {"heads", shape.heads},
+          {"d_ff", shape.d_ff},
+          {"layers", shape.layers},
+          {"norm", detail::name_of(shape.norm)},
+          {"attention_bias", shape.attention_bias},
+          {"generator_bias", shape.generator_bias},
+          {"activation", detail::name_of(shape.activation)},
+          {"positions", detail::name_of(shape.positions)},
+          {"tie", shape.tie}};
+}
+
+//! **Errors.** SystemError if the file cannot be written.
+inline void save_config(const RunFolder& folder, const ModelConfig& config) {
+  io::write_file(folder.config(), config.dump(2) + "\n");
+}
+
+//! **Errors.** SystemError if the folder has no configuration, and is thus no model's; FormatError
+//! if it cannot be read, or is not `compiled`, that of the program: the message has both.
+inline void expect_config(const RunFolder& folder, const ModelConfig& compiled) {
+  const std::string path = folder.config();
+  if (!std::filesystem::exists(path)) {
+    throw SystemError(text(folder.path(), " is no folder of a model: it has no config.json"));
+  }
+  const auto saved = ModelConfig::parse(io::read_file(path), nullptr, false);
+  if (!saved.is_object()) throw FormatError(text(path, ": is not a JSON object"));
+  std::string differences;
+  const auto differs = [&](const std::string& name, const ModelConfig& is, const ModelConfig& here) {
+    differences += text(differences.empty() ? "" : ", ", name, " is ", is.dump(), ", not ",
+                        here.dump());
+  };
+  for (const auto& [name, value] : compiled.items()) {
+    const auto found = saved.find(name);
+    const ModelConfig is = found == saved.end() ? ModelConfig() : *found;
+    if (is != value) differs(name, is, value);
+  }
+  for (const auto& [name, value] : saved.items()) {
+    if (!compiled.contains(name)) differs(name, value, {});
+  }
+  if (differences.empty()) return;
+  throw FormatError(text(path, ": this program was compiled for another model: ", differences,
+                         "\n  the folder's model  ", saved.dump(), "\n  the program's model ",
+                         compiled.dump()));
+}
+
+}  // namespace weft::train

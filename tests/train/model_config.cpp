@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/train/model_config.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <string>
+
+#include "../message_of.hpp"
+#include "../temporary_folder.hpp"
+
+using namespace weft;
+using namespace weft::testing;
+using namespace weft::train;
+
+namespace {
+
+constexpr nn::TransformerShape small{.d_model = 16, .heads = 4, .d_ff = 32};
+
+}  // namespace
+
+TEST_CASE("a model's configuration is read again by the program that wrote it") {
+  const TemporaryFolder temporary;
+  const RunFolder folder(temporary.path("model"));
+  save_config(folder, config_of(small));
+  CHECK_NOTHROW(expect_config(folder, config_of(small)));
+  const std::string text = io::read_file(folder.config());
+  for (const char* part : {"\"weft::nn::Transformer\"", "\"heads\": 4", "\"norm\": \"pre\""}) {
+    CHECK(text.find(part) != std::string::npos);
+  }
+}
+
+TEST_CASE("a program that was compiled for another model says both") {
+  const TemporaryFolder temporary;
+  const RunFolder folder(temporary.path("model"));
+  save_config(folder, config_of(small));
+  auto other = small;
+  other.heads = 8;
+  other.norm = nn::Norm::post;
+  const auto message =
+      message_of<FormatError>([&] { return expect_config(folder, config_of(other)), 0; });
+  CHECK(message.find("heads is 4, not 8, norm is \"pre\", not \"post\"") != std::string::npos);
+  CHECK(message.find(config_of(small).dump()) != std::string::npos);
+  CHECK(message.find(config_of(other).dump()) != std::string::npos);
+
+  const auto language_model = message_of<FormatError>(
+      [&] { return expect_config(folder, config_of(nn::LanguageModelShape{})), 0; });
+  CHECK(language_model.find("layers is null, not 6") != std::string::npos);
+  CHECK(language_model.find("encoder_layers is 6, not null") != std::string::npos);
+}
+
+TEST_CASE("a folder that is no model's is refused") {
+  const TemporaryFolder temporary;
+  const RunFolder folder(temporary.path("model"));
+  const auto expect = [&] { return expect_config(folder, config_of(small)), 0; };
+  CHECK(message_of<SystemError>(expect) ==
+        folder.path() + " is no folder of a model: it has no config.json");
+  for (const char* content : {"", "{\"heads\": ", "[1, 2]"}) {
+    io::write_file(folder.config(), content);
+    CHECK(message_of<FormatError>(expect) == folder.config() + ": is not a JSON object");
+  }
+}
