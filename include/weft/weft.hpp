@@ -4,7 +4,7 @@
 //!
 //! What needs a further library is included by name: corpora as JSON (weft/data/json_pairs.hpp) and
 //! saved models (weft/io/safetensors.hpp, weft/train/saved_model.hpp, weft/train/trainer.hpp) need
-//! nlohmann-json.
+//! nlohmann-json, subwords of SentencePiece (weft/data/sentence_piece.hpp) libsentencepiece.
 #pragma once
 
 #include <weft/core/chunks.hpp>
