@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/nn/context.hpp>
 
+#include "../message_of.hpp"
 #include "../placed.hpp"
 
 #include <catch2/catch.hpp>
@@ -98,4 +99,15 @@ TEST_CASE("a context knows values, and drops nothing in evaluation") {
   CHECK(training.mask(three.module.site).active());
   CHECK_FALSE(evaluation.training());
   CHECK_FALSE(evaluation.mask(three.module.site).active());
+}
+
+TEST_CASE("a parameter that members() forgot is refused instead of read from somewhere") {
+  Cpu device;
+  Placed three(device, Three());
+  const auto ctx = three.training(device);
+  const Parameter forgotten{.shape = {5, 2}};
+  CHECK(message_of<Error>([&] { (void)ctx.value(forgotten); }) ==
+        "a parameter of shape (5, 2) has no place in the buffers: its module's members() must show "
+        "it, and the model must be placed, as Objective and nn::place_trained do");
+  CHECK_NOTHROW(ctx.value(three.module.a));
 }

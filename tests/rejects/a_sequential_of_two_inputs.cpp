@@ -1,4 +1,4 @@
-// expect: a module of a Sequential needs one forward, of one input
+// expect: a module among others needs one forward, of one input
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/nn/decoder.hpp>

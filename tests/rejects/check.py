@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks that a program does not compile, and why: check.py SOURCE COMPILER [ARGUMENTS]
 
-The first line of the source says what the compiler's first error must contain:
+The compiler is g++, clang++ or, for a .cu, nvcc. Its first error must be a static assertion, whose
+sentence contains what the first line of the source says:
 
     // expect: heads must divide d_model
 
@@ -10,11 +11,14 @@ Several `expect:` lines at the top are alternatives, where compilers word an err
 """
 import os
 import pathlib
+import re
 import subprocess
 import sys
 from typing import List
 
 EXPECT = "// expect: "
+# As g++, clang++ (which puts the condition before the sentence) and nvcc begin.
+ASSERTION = re.compile(r"error: (static assertion failed|static_assert failed)")
 
 
 def expectations(source: str) -> List[str]:
@@ -31,20 +35,27 @@ def first_error(diagnostics: str) -> str:
     return next((line for line in diagnostics.splitlines() if "error:" in line), "")
 
 
+def command(source: pathlib.Path, compiler: List[str]) -> List[str]:
+    if source.suffix == ".cu":
+        return [*compiler, "-x", "cu", "-c", str(source), "-o", os.devnull]
+    return [*compiler, "-fsyntax-only", str(source)]
+
+
 def fault(source: pathlib.Path, compiler: List[str]) -> str:
     """Why the program is not rejected as it should be; empty where it is."""
     expected = expectations(source.read_text(encoding="utf-8"))
     if not expected or not all(expected):
         return f"the first line must be '{EXPECT}' and a part of the error message"
     # In the C locale compilers quote with ', whatever the user's language.
-    run = subprocess.run([*compiler, "-fsyntax-only", str(source)], text=True, errors="replace",
+    run = subprocess.run(command(source, compiler), text=True, errors="replace",
                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                          env={**os.environ, "LC_ALL": "C"})
     if run.returncode == 0:
         return "compiles, and must not"
     error = first_error(run.stdout)
-    if not any(part in error for part in expected):
-        return f"expected {' or '.join(map(repr, expected))} in the first error:\n{run.stdout}"
+    if not ASSERTION.search(error) or not any(part in error for part in expected):
+        return f"expected {' or '.join(map(repr, expected))} in a static assertion, as the " \
+            f"first error:\n{run.stdout}"
     print(error)
     return ""
 

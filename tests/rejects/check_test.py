@@ -40,6 +40,11 @@ class Check(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn("no_such_thing", printed)
 
+    def test_an_error_that_only_quotes_the_sentence_fails(self):
+        status, _ = self.check('// expect: no_such_thing\n'
+                               'int heads = no_such_thing;\n')
+        self.assertEqual(status, 1)
+
     def test_the_expected_error_must_come_first(self):
         status, _ = self.check('// expect: heads must divide d_model\n'
                                'int heads = no_such_thing;\n'
@@ -53,8 +58,8 @@ class Check(unittest.TestCase):
 
     def test_alternatives(self):
         status, printed = self.check("// expect: as one compiler says it\n"
-                                     "// expect: no_such_thing\n"
-                                     "int heads = no_such_thing;\n")
+                                     "// expect: heads must divide d_model\n"
+                                     'static_assert(false, "heads must divide d_model");\n')
         self.assertEqual(status, 0, printed)
 
     def test_a_program_must_say_what_it_expects(self):

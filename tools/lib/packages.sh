@@ -6,7 +6,7 @@
 # What a command provides may come from elsewhere (a newer Meson from pip, another compiler).
 weft_commands=(meson:meson ninja:ninja-build pkg-config:pkg-config python3:python3)
 [ -n "${CXX:-}" ] || weft_commands+=(g++:g++)
-weft_libraries=(catch2 libcli11-dev libdnnl-dev libfmt-dev nlohmann-json3-dev zlib1g-dev)
+weft_libraries=(catch2 libcli11-dev libdnnl-dev nlohmann-json3-dev zlib1g-dev)
 
 # Prints the Debian packages that are missing, those named as arguments included.
 missing_packages() {
@@ -25,7 +25,8 @@ missing_packages() {
 require_packages() {
   if ! command -v dpkg-query >/dev/null; then
     echo "weft: not a Debian system, so no package is installed. The build needs:" \
-      "a C++20 compiler, ${weft_commands[*]%%:*}, ${weft_libraries[*]}" >&2
+      "a C++20 compiler, ${weft_commands[*]%%:*} and zlib; oneDNN makes it fast; Catch2 2.13," \
+      "CLI11 and nlohmann-json are downloaded if they are missing" >&2
     return 0
   fi
   local missing

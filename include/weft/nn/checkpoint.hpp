@@ -19,10 +19,7 @@ namespace weft::nn {
 //! **Source.** Chen et al. 2016; torch.utils.checkpoint.
 template <class M>
 struct Checkpoint {
-  static_assert(
-      UnaryModule<M>,
-      "the module of a Checkpoint needs one forward, of one input, that is a template over "
-      "the device alone");
+  static_assert(sizeof(CheckModule<M>) > 0);
 
   M module;
 

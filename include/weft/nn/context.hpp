@@ -128,6 +128,16 @@ class Gradients {
   bool held_ = false;
 };
 
+namespace detail {
+
+[[noreturn, gnu::cold]] inline void throw_unplaced(Shape shape) {
+  throw Error(text("a parameter of shape ", shape,
+                   " has no place in the buffers: its module's members() must show it, and the "
+                   "model must be placed, as Objective and nn::place_trained do"));
+}
+
+}  // namespace detail
+
 //! The device, the values, where gradients go, the mode, and the random key of one pass.
 //!
 //! Modules are immutable and hold places; the context holds the buffers that the places lie in. So
@@ -165,7 +175,10 @@ class Context {
   }
 
   //! The values of a parameter.
+  //!
+  //! **Errors.** Error if it has no place in the buffers.
   [[nodiscard]] View<const float> value(const Parameter& p) const {
+    if (p.value_offset < 0) detail::throw_unplaced(p.shape);
     at_work(p);
     return {values_ + p.value_offset, p.shape};
   }

@@ -44,6 +44,10 @@ struct LayerStack {
   template <class D, class... Others>
   [[nodiscard]] Result<Rows<C, D>, Saved<D>> forward(Context<D>& ctx, Rows<C, D> x,
                                                      const Others&... others) const {
+    static_assert(
+        requires(const Layer& layer) { layer.forward(ctx, x, others...); },
+        "a stack's layers read something else than the stack was given: a decoder's read the "
+        "encoder's output too, decoder.forward(ctx, x, memory)");
     Saved<D> saved;
     for (std::size_t i = 0; i < layers.size(); ++i) {
       ctx.enter_unit(first_unit, i);

@@ -83,6 +83,37 @@ concept UnaryModule = Module<M> &&
   m.backward(ctx, std::move(saved), dy);
 };
 
+namespace detail {
+
+template <class M, class D>
+concept SavesItsOwn = std::same_as < typename ForwardOf<M, D>::Saved,
+typename M::template Saved < D >> ;
+
+}  // namespace detail
+
+//! Compiles if M is a UnaryModule; otherwise the first error says which part it lacks.
+template <class M, class D = Cpu>
+struct CheckModule {
+  static constexpr bool has_all = UnaryModule<M, D>;
+  static constexpr bool has_forward = has_all || detail::SavesItsOwn<M, D>;
+
+  static_assert(has_all || Module<M>,
+                "a module needs a static members(self, visit) that shows each of its parameters "
+                "and modules, and must be copyable");
+  static_assert(
+      has_forward || !requires { &M::forward; },
+      "a module's forward must be a template over the device, so that it runs on any: "
+      "template <class D> Result<Output, Saved<D>> forward(Context<D>&, const Input&) "
+      "const");
+  static_assert(has_forward,
+                "a module among others needs one forward, of one input, that is a template over "
+                "the device alone and returns a Result of its output and its Saved<D>; a decoder's "
+                "layer, which reads the encoder's output too, is an nn::DecoderStep there");
+  static_assert(has_all || !has_forward,
+                "a module that is trained needs a backward pass: backward(ctx, Saved<D>&& saved, "
+                "const Output& doutput) const, for what its forward saves and returns");
+};
+
 //! How many modules are still to read a part of a value that several of them do, as layers of a
 //! decoder read an encoder's output; values that one module reads have no such part.
 template <class Value>

@@ -19,9 +19,7 @@ namespace weft::nn {
 //! joining it with dropout and normalisation (see nn/sublayer.hpp).
 template <class M>
 struct Residual {
-  static_assert(UnaryModule<M>,
-                "the module of a Residual needs one forward, of one input, that is a template over "
-                "the device alone");
+  static_assert(sizeof(CheckModule<M>) > 0);
   static_assert(modules_meet<M, M>,
                 "the module of a Residual must write as many channels as it reads");
 

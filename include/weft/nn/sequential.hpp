@@ -21,9 +21,7 @@ struct Chain;
 
 template <class M>
 struct Chain<M> {
-  static_assert(UnaryModule<M>,
-                "a module of a Sequential needs one forward, of one input, that is a template over "
-                "the device alone");
+  static_assert(sizeof(CheckModule<M>) > 0);
 };
 
 template <class Before, class After, class... Ms>

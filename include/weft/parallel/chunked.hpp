@@ -4,19 +4,42 @@
 #pragma once
 
 #include <algorithm>
+#include <concepts>
 #include <utility>
 #include <vector>
 
 #include <weft/core/chunks.hpp>
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
+#include <weft/device/cpu.hpp>
 #include <weft/nn/context.hpp>
+#include <weft/nn/module.hpp>
 #include <weft/ops/cross_entropy.hpp>
 #include <weft/ops/rows.hpp>
 #include <weft/parallel/loss_sum.hpp>
 #include <weft/tensor/sequences.hpp>
 
 namespace weft::parallel {
+
+namespace detail {
+
+template <class G, class D = Cpu>
+concept IsGenerator = nn::Module<G> &&
+    requires(const G& generator, nn::Context<D>& ctx, const Tensor<float, D>& x) {
+  { G::channels } -> std::convertible_to<index_t>;
+  { generator.vocabulary() } -> std::convertible_to<index_t>;
+  generator.logits(ctx, View<const float>(), View<float>());
+  generator.bias_view(ctx);
+  generator.backward(ctx, x, x);
+};
+
+template <class C>
+concept IsCriterion = requires(const C& criterion) {
+  { criterion.ignored } -> std::convertible_to<token_t>;
+  { criterion.smoothing } -> std::convertible_to<float>;
+};
+
+}  // namespace detail
 
 //! The loss of a model's output, computed for `chunk` positions of every sequence at a time.
 //!
@@ -29,6 +52,14 @@ namespace weft::parallel {
 //! **Source.** MultiGPULossCompute of The Annotated Transformer (Rush 2018), where chunk = 5.
 template <class Generator, class Criterion>
 struct Chunked {
+  static_assert(
+      detail::IsGenerator<Generator>,
+      "the first argument of Chunked is what makes logits of a model's output, such as "
+      "nn::Generator<shape>: it needs channels, vocabulary(), logits, bias_view, backward");
+  static_assert(detail::IsCriterion<Criterion>,
+                "the second argument of Chunked is a criterion, such as nn::LabelSmoothing or "
+                "nn::CrossEntropy: it needs the numbers ignored and smoothing");
+
   static constexpr index_t channels = Generator::channels;
   //! A chunk that no sequence is longer than: everything at once.
   static constexpr index_t whole = index_t{1} << 40;

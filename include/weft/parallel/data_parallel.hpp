@@ -17,6 +17,7 @@
 #include <weft/parallel/one_process.hpp>
 #include <weft/parallel/parallel_apply.hpp>
 #include <weft/parallel/recipe.hpp>
+#include <weft/parallel/requirements.hpp>
 #include <weft/parallel/training_state.hpp>
 
 namespace weft::parallel {
@@ -32,6 +33,8 @@ namespace weft::parallel {
 //! **Source.** torch.nn.DataParallel and The Annotated Transformer's multi-GPU loss.
 template <class Model, class Loss, class Optimizer = optim::Adam, class D = Cpu>
 class DataParallel : public OneProcess {
+  static_assert(sizeof(Requirements<Model, Loss, Optimizer, D>) > 0);
+
  public:
   using Objective = parallel::Objective<Model, Loss>;
 
@@ -56,12 +59,19 @@ class DataParallel : public OneProcess {
     }
   }
 
+  //! For arguments that do not fit: an error that says which.
+  template <class Devices, class O, class W>
+  requires Refused<Devices, O, W, DeviceGroup<D>, Objective, Optimizer> DataParallel(Devices&, O&&,
+                                                                                     const W&,
+                                                                                     const Recipe&);
+
   DataParallel(const DataParallel&) = delete;
   DataParallel& operator=(const DataParallel&) = delete;
 
   //! Adds the gradients of a batch to those of the next `step`, which makes one update of all.
   template <class B>
   void accumulate(const B& batch) {
+    static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
     auto turn = batches_.begin(recipe_);
     on_devices([&](D&, int index) {
       runner(index).accumulate(recipe_, lanes_of(index), batch, turn.is_first(),
@@ -76,6 +86,7 @@ class DataParallel : public OneProcess {
   //! **Errors.** DeviceError if a device fails; the parameters are then unchanged.
   template <class B>
   StepReport step(const B& batch, double rate) {
+    static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
     const auto turn = batches_.begin(recipe_);
     on_devices([&](D&, int index) {
       runner(index).run(recipe_, lanes_of(index), batch, turn.is_first(), state_.values().data(),
@@ -96,6 +107,7 @@ class DataParallel : public OneProcess {
   //! The loss of a batch, without dropout and without an update.
   template <class B>
   [[nodiscard]] LossSum evaluate(const B& batch) {
+    static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
     std::vector<LossSum> losses(static_cast<std::size_t>(recipe_.micro_batches));
     on_devices([&](D&, int index) {
       runner(index).evaluate(recipe_, share(recipe_.micro_batches, devices(), index), batch,

@@ -30,6 +30,7 @@
 #include <weft/parallel/parameter_gather.hpp>
 #include <weft/parallel/rank_losses.hpp>
 #include <weft/parallel/recipe.hpp>
+#include <weft/parallel/requirements.hpp>
 #include <weft/parallel/shard.hpp>
 #include <weft/parallel/shard_plan.hpp>
 #include <weft/parallel/training_state.hpp>
@@ -54,8 +55,10 @@ namespace weft::parallel {
 //! 3 (N - 1)/N with `Shard::parameters` and a micro-batch a lane, unless layers are kept.
 //! **Source.** torch.nn.parallel.DistributedDataParallel; Rajbhandari et al. 2020 (ZeRO).
 template <class Model, class Loss, Shard shard = Shard::nothing, class Optimizer = optim::Adam,
-          class D = Cpu, comm::Communicator C = comm::ThreadCommunicator>
+          class D = Cpu, class C = comm::ThreadCommunicator>
 class DistributedDataParallel : public OverRanks<C> {
+  static_assert(sizeof(Requirements<Model, Loss, Optimizer, D>) > 0);
+
  public:
   using Objective = parallel::Objective<Model, Loss>;
 
@@ -84,6 +87,14 @@ class DistributedDataParallel : public OverRanks<C> {
     }
   }
 
+  //! For arguments that do not fit: errors that say which.
+  template <class OtherC, class OtherD, class O, class W>
+  requires RefusedOnRanks<OtherC, OtherD, O, W, C, D, Objective, Optimizer> DistributedDataParallel(
+      OtherD&, OtherC&, O&&, const W&, const Recipe&, BucketSizes = {}, Exchange = {});
+  template <class O>
+  requires RefusedWithoutCommunicator<O, C> DistributedDataParallel(D&, O&&, const Optimizer&,
+                                                                    const Recipe&);
+
   DistributedDataParallel(const DistributedDataParallel&) = delete;
   DistributedDataParallel& operator=(const DistributedDataParallel&) = delete;
 
@@ -91,6 +102,7 @@ class DistributedDataParallel : public OverRanks<C> {
   //! Nothing is reduced: what PyTorch calls `no_sync`.
   template <class B>
   void accumulate(const B& batch) {
+    static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
     auto turn = batches_.begin(recipe_);
     with_parameters(nn::Mode::train, state_.steps(), batch.size(), [&] {
       runner_.accumulate(recipe_, lanes(), batch, turn.is_first(), state_.values().data(),
@@ -102,6 +114,7 @@ class DistributedDataParallel : public OverRanks<C> {
   //! One update from a batch, at a learning rate.
   template <class B>
   StepReport step(const B& batch, double rate) {
+    static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
     const auto turn = batches_.begin(recipe_);
     const index_t number = state_.steps();
     exchange_.begin(number);
@@ -123,6 +136,7 @@ class DistributedDataParallel : public OverRanks<C> {
   //! The loss of a batch, without dropout and without an update: on every rank that of the whole.
   template <class B>
   [[nodiscard]] LossSum evaluate(const B& batch) {
+    static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
     std::vector<LossSum> losses(static_cast<std::size_t>(recipe_.micro_batches));
     with_parameters(nn::Mode::evaluate, comm::Purpose::none, batch.size(), [&] {
       runner_.evaluate(recipe_, evaluated_by(rank()), batch, state_.values().data(), losses);
@@ -266,7 +280,7 @@ class DistributedDataParallel : public OverRanks<C> {
 };
 
 //! Has all parameters on every rank while it lives; afterwards each has its share again.
-template <class Model, class Loss, Shard shard, class Optimizer, class D, comm::Communicator C>
+template <class Model, class Loss, Shard shard, class Optimizer, class D, class C>
 class DistributedDataParallel<Model, Loss, shard, Optimizer, D, C>::Whole {
  public:
   explicit Whole(DistributedDataParallel& strategy) : strategy_(&strategy) {

@@ -18,7 +18,9 @@
 #include <weft/core/index.hpp>
 #include <weft/core/version.hpp>
 #include <weft/device/cpu.hpp>
+#include <weft/device/device.hpp>
 #include <weft/nn/parameter_layout.hpp>
+#include <weft/optim/optimizer.hpp>
 #include <weft/parallel/bucket_plan.hpp>
 #include <weft/parallel/gradient_exchange.hpp>
 #include <weft/parallel/loss_sum.hpp>
@@ -47,8 +49,16 @@ namespace weft::parallel {
 //! **Memory.** Values, the optimizer's buffers, and the buckets under way.
 //! **Cost.** With N ranks a rank sends 2 (N - 1)/N of the gradient's bytes.
 //! **Source.** horovod.DistributedOptimizer.
-template <class Optimizer, class D = Cpu, comm::Communicator C = comm::ThreadCommunicator>
+template <class Optimizer, class D = Cpu, class C = comm::ThreadCommunicator>
 class DistributedOptimizer {
+  static_assert(optim::Optimizer<Optimizer>,
+                "DistributedOptimizer wraps an optimizer such as optim::Adam, which has Step, step "
+                "and state_names");
+  static_assert(Device<D>, "the second argument of DistributedOptimizer is a device, such as Cpu");
+  static_assert(comm::Communicator<C>,
+                "the last argument of DistributedOptimizer is its communicator's type, such as "
+                "comm::ThreadCommunicator");
+
  public:
   //! Begins with the values of rank 0. Gradients are clipped at `clip_norm`, unless that is 0.
   //!

@@ -15,6 +15,7 @@
 #include <weft/parallel/objective.hpp>
 #include <weft/parallel/one_process.hpp>
 #include <weft/parallel/recipe.hpp>
+#include <weft/parallel/requirements.hpp>
 #include <weft/parallel/training_state.hpp>
 
 namespace weft::parallel {
@@ -24,6 +25,8 @@ namespace weft::parallel {
 //! **Memory.** One gradient buffer for one lane, at most log2(lanes) + 1 for more.
 template <class Model, class Loss, class Optimizer = optim::Adam, class D = Cpu>
 class GradientAccumulation : public OneProcess {
+  static_assert(sizeof(Requirements<Model, Loss, Optimizer, D>) > 0);
+
  public:
   using Objective = parallel::Objective<Model, Loss>;
 
@@ -39,12 +42,19 @@ class GradientAccumulation : public OneProcess {
     recipe.check();
   }
 
+  //! For arguments that do not fit: an error that says which.
+  template <class OtherDevice, class O, class W>
+  requires Refused<OtherDevice, O, W, D, Objective, Optimizer> GradientAccumulation(OtherDevice&,
+                                                                                    O&&, const W&,
+                                                                                    const Recipe&);
+
   GradientAccumulation(const GradientAccumulation&) = delete;
   GradientAccumulation& operator=(const GradientAccumulation&) = delete;
 
   //! Adds the gradients of a batch to those of the next `step`, which makes one update of all.
   template <class B>
   void accumulate(const B& batch) {
+    static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
     auto turn = batches_.begin(recipe_);
     runner_.accumulate(recipe_, {0, recipe_.lanes}, batch, turn.is_first(), state_.values().data(),
                        turn.key(recipe_.seed, state_.steps()), turn.losses());
@@ -54,6 +64,7 @@ class GradientAccumulation : public OneProcess {
   //! One update from a batch, at a learning rate.
   template <class B>
   StepReport step(const B& batch, double rate) {
+    static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
     const auto turn = batches_.begin(recipe_);
     runner_.run(recipe_, {0, recipe_.lanes}, batch, turn.is_first(), state_.values().data(),
                 turn.key(recipe_.seed, state_.steps()), turn.losses());
@@ -66,6 +77,7 @@ class GradientAccumulation : public OneProcess {
   //! The loss of a batch, without dropout and without an update.
   template <class B>
   [[nodiscard]] LossSum evaluate(const B& batch) {
+    static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
     std::vector<LossSum> losses(static_cast<std::size_t>(recipe_.micro_batches));
     runner_.evaluate(recipe_, {0, recipe_.micro_batches}, batch, state_.values().data(), losses);
     return total(losses);

@@ -16,8 +16,12 @@ namespace weft::parallel {
 //! The base of strategies with ranks, as OneProcess is of those without.
 //!
 //! **Errors.** CommunicatorAborted from what all ranks call.
-template <comm::Communicator C>
+template <class C>
 class OverRanks {
+  static_assert(comm::Communicator<C>,
+                "the last argument of a strategy over ranks is its communicator's type, such as "
+                "comm::ThreadCommunicator: <Model, Loss, Zero<0>, optim::Adam, Cpu, C>");
+
  public:
   explicit OverRanks(C& communicator) : communicator_(&communicator) {}
 

@@ -22,9 +22,7 @@ struct StageChain;
 
 template <class Stage>
 struct StageChain<Stage> {
-  static_assert(nn::UnaryModule<Stage>,
-                "a stage of a Pipe needs one forward, of one input, that is a template over the "
-                "device alone");
+  static_assert(sizeof(nn::CheckModule<Stage>) > 0);
 };
 
 template <class Before, class After, class... Stages>
@@ -44,8 +42,11 @@ template <class... Ms>
 inline constexpr bool is_sequential<nn::Sequential<Ms...>> = true;
 
 //! The stages' Sequential, once they were found to meet: errors then speak of stages.
-template <class... Stages>
+template <class S, class... Stages>
 struct Checked {
+  static_assert(Schedule<S>,
+                "a Pipe begins with its schedule: Pipe<OneForwardOneBackward<8>, Stage0, Stage1>");
+  static_assert(sizeof...(Stages) > 0, "a Pipe needs stages: Pipe<GPipe<8>, Stage0, Stage1>");
   static_assert(sizeof(StageChain<Stages...>) > 0);
   using Type = nn::Sequential<Stages...>;
 };
@@ -59,15 +60,17 @@ struct Checked {
 //! It is a Sequential of its stages, and any strategy trains it as such. `PipelineParallel` runs
 //! stage s on rank s % P, by the schedule's table, which the compiler has proven. `Stages` are as
 //! many as the schedule has on each of P ranks.
-template <Schedule S, class... Stages>
-struct Pipe : detail::Checked<Stages...>::Type {
+template <class S, class... Stages>
+struct Pipe : detail::Checked<S, Stages...>::Type {
   using ScheduleType = S;
   static constexpr int stages = static_cast<int>(sizeof...(Stages));
   //! How many ranks run it.
   static constexpr int ranks = stages / S::stages_of_rank;
 
-  static_assert(stages > 0 && stages % S::stages_of_rank == 0,
-                "a Pipe needs as many stages on each rank as its schedule says");
+  static_assert(
+      stages > 0 && stages % S::stages_of_rank == 0,
+      "a Pipe needs as many stages on each rank as its schedule says: Interleaved<M, V> runs "
+      "V, 2 V, 3 V, ... stages on 1, 2, 3, ... ranks");
   static_assert(sizeof(Proof<S, ranks>) > 0);
 
   constexpr Pipe() = default;

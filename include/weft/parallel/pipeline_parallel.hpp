@@ -33,6 +33,7 @@
 #include <weft/parallel/pipe.hpp>
 #include <weft/parallel/rank_losses.hpp>
 #include <weft/parallel/recipe.hpp>
+#include <weft/parallel/requirements.hpp>
 #include <weft/parallel/schedule/table.hpp>
 #include <weft/parallel/shard.hpp>
 #include <weft/parallel/shard_plan.hpp>
@@ -61,8 +62,12 @@ namespace weft::parallel {
 //! stages share, and the blocks of parameters that a cut divides, are exchanged once an update.
 //! **Source.** Huang et al. 2019; torch.distributed.pipelining.
 template <class Model, class Loss, Shard shard = Shard::nothing, class Optimizer = optim::Adam,
-          class D = Cpu, comm::Communicator C = comm::ThreadCommunicator>
-requires(is_pipe<Model>) class PipelineParallel : public OverRanks<C> {
+          class D = Cpu, class C = comm::ThreadCommunicator>
+class PipelineParallel : public OverRanks<C> {
+  static_assert(is_pipe<Model>,
+                "PipelineParallel trains a Pipe<Schedule, Stages...>: write the model's stages, or "
+                "cut a Sequential by split<Schedule, stages>(model)");
+  static_assert(sizeof(Requirements<Model, Loss, Optimizer, D>) > 0);
   static_assert(
       shard == Shard::nothing || shard == Shard::optimizer_state,
       "the replicas of a pipeline share the optimizer's state at most: Zero<0> or Zero<1>");
@@ -103,12 +108,22 @@ requires(is_pipe<Model>) class PipelineParallel : public OverRanks<C> {
     discard_others();
   }
 
+  //! For arguments that do not fit: errors that say which.
+  template <class OtherC, class OtherD, class O, class W>
+  requires RefusedOnRanks<OtherC, OtherD, O, W, C, D, Objective, Optimizer> PipelineParallel(
+      OtherD&, OtherC&, O&&, const W&, const Recipe&, const TableView& = Model::table(),
+      Recompute = Recompute::never, BucketSizes = {});
+  template <class O>
+  requires RefusedWithoutCommunicator<O, C> PipelineParallel(D&, O&&, const Optimizer&,
+                                                             const Recipe&);
+
   PipelineParallel(const PipelineParallel&) = delete;
   PipelineParallel& operator=(const PipelineParallel&) = delete;
 
   //! Adds the gradients of a batch to those of the next `step`, which makes one update of all.
   template <class B>
   void accumulate(const B& batch) {
+    static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
     auto turn = batches_.begin(recipe_);
     train(batch, turn);
     turn.keep();
@@ -117,6 +132,7 @@ requires(is_pipe<Model>) class PipelineParallel : public OverRanks<C> {
   //! One update from a batch, at a learning rate.
   template <class B>
   StepReport step(const B& batch, double rate) {
+    static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
     const auto turn = batches_.begin(recipe_);
     const index_t number = state_.steps();
     train(batch, turn);
@@ -139,6 +155,7 @@ requires(is_pipe<Model>) class PipelineParallel : public OverRanks<C> {
   //! The loss of a batch, without dropout and without an update: on every rank that of the whole.
   template <class B>
   [[nodiscard]] LossSum evaluate(const B& batch) {
+    static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
     std::vector<LossSum> losses(static_cast<std::size_t>(recipe_.micro_batches));
     run(batch, {.values = state_.values().data()}, losses);
     return total_over_ranks(*communicator_, losses, comm::Purpose::none);
@@ -384,8 +401,8 @@ requires(is_pipe<Model>) class PipelineParallel : public OverRanks<C> {
 };
 
 //! Has all parameters on every rank while it lives; afterwards each has those of its stages again.
-template <class Model, class Loss, Shard shard, class Optimizer, class D, comm::Communicator C>
-requires(is_pipe<Model>) class PipelineParallel<Model, Loss, shard, Optimizer, D, C>::Whole {
+template <class Model, class Loss, Shard shard, class Optimizer, class D, class C>
+class PipelineParallel<Model, Loss, shard, Optimizer, D, C>::Whole {
  public:
   explicit Whole(PipelineParallel& strategy) : strategy_(&strategy) {
     auto gathering =

@@ -13,9 +13,21 @@ enum class Shard {
   parameters,       //!< and the parameters, which are gathered layer by layer when they are used
 };
 
+namespace detail {
+
+template <int stage>
+struct ZeroStage {
+  static_assert(stage >= 0 && stage <= 3,
+                "ZeRO has the stages Zero<0> to Zero<3>: ranks divide nothing, the optimizer's "
+                "state, the gradients too, the parameters too");
+  static constexpr Shard shard = Shard{stage};
+};
+
+}  // namespace detail
+
 //! The stages of ZeRO: `DistributedDataParallel<Model, Loss, Zero<2>>`.
 template <int stage>
-requires(stage >= 0 && stage <= 3) inline constexpr Shard Zero = Shard{stage};
+inline constexpr Shard Zero = detail::ZeroStage<stage>::shard;
 
 }  // namespace weft::parallel
 

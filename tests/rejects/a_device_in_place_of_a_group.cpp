@@ -1,0 +1,15 @@
+// expect: DataParallel runs on a group of devices: DeviceGroup<Cpu> devices(2)
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/weft.hpp>
+
+using namespace weft;
+
+constexpr nn::TransformerShape shape{.d_model = 32, .heads = 4, .d_ff = 64};
+using Model = nn::Transformer<shape>;
+using Loss = Chunked<nn::Generator<shape>, nn::LabelSmoothing>;
+using Train = DataParallel<Model, Loss>;
+
+void on_one(Cpu& device, const Model& model) {
+  Train train(device, Train::Objective(model), optim::Adam(), {.seed = 1});
+}

@@ -1,0 +1,13 @@
+// expect: a strategy's optimizer is a type such as optim::Adam
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/weft.hpp>
+
+using namespace weft;
+
+constexpr nn::TransformerShape shape{.d_model = 32, .heads = 4, .d_ff = 64};
+using Model = nn::Transformer<shape>;
+using Loss = Chunked<nn::Generator<shape>, nn::LabelSmoothing>;
+using Train = DataParallel<Model, Loss, optim::Noam>;
+
+int devices(const Train& strategy) { return strategy.devices(); }
