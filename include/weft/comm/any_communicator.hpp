@@ -46,6 +46,7 @@ class AnyCommunicator {
     std::unique_ptr<Interface> held_;
   };
 
+  //! Holds a communicator of any type.
   template <class C>
   requires(!std::same_as<C, AnyCommunicator>) &&
       Communicator<C> explicit AnyCommunicator(C communicator)

@@ -18,12 +18,13 @@ namespace weft::comm {
 
 //! One direction of one transfer: bytes to a rank, or from it.
 struct Message {
+  //! Which way the bytes go, seen from the rank that posts.
   enum class Direction { send, receive };
 
-  Direction direction;
-  int peer;
+  Direction direction;  //!< which way
+  int peer;             //!< the other rank
   std::byte* data;  //!< only read if the direction is `send`
-  index_t bytes;
+  index_t bytes;    //!< how many, on both sides
 };
 
 //! n values to a rank.
@@ -43,6 +44,7 @@ template <class T>
 //! Thrown by what a rank is waiting in when a rank failed, left, or did not come in time.
 class CommunicatorAborted : public Error {
  public:
+  //! Names the culprit, and what to say of it.
   explicit CommunicatorAborted(int culprit, const std::string& message, Place where = Place::here())
       : Error(message, where), culprit_(culprit) {}
 
@@ -55,6 +57,7 @@ class CommunicatorAborted : public Error {
 
 //! How long a rank waits for others before it gives up.
 using Timeout = std::chrono::duration<double>;
+//! Ten minutes.
 inline constexpr Timeout default_timeout{600.0};
 
 //! A rank among `size()` ranks that run the same program.

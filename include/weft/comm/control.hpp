@@ -21,6 +21,7 @@ namespace weft::comm {
 //! of whoever derives; nobody answers but in a wait.
 class Control {
  public:
+  //! Rank `rank` of `size`, which waits for others no longer than `timeout`.
   Control(int rank, int size, Timeout timeout)
       : rank_(rank), timeout_(timeout), waits_(static_cast<std::size_t>(size), false) {}
   Control(const Control&) = delete;
@@ -31,7 +32,9 @@ class Control {
   [[nodiscard]] int size() const { return static_cast<int>(waits_.size()); }
   [[nodiscard]] Timeout timeout() const { return timeout_; }
 
+  //! Whether this rank knows of a failure.
   [[nodiscard]] bool failed() const { return failure_.has_value(); }
+  //! **Errors.** CommunicatorAborted, with the failure that is known.
   [[noreturn]] void raise() const { throw CommunicatorAborted(failure_->first, failure_->second); }
 
   //! Tells all other ranks of a failure, unless one is known already.
@@ -79,11 +82,14 @@ class Control {
   virtual void listen(bool waiting) = 0;
 
  protected:
+  //! What ranks tell each other.
   enum class Word : int { failure = 1, question = 2, answer = 3 };
-  static constexpr std::size_t most_bytes = 1000;
+  static constexpr std::size_t most_bytes = 1000;  //!< the longest text of a failure
 
+  //! Sends a word to a rank.
   virtual void say(int to, Word word, const std::string& bytes) = 0;
 
+  //! Takes a word that has come.
   void heard(int from, Word word, const std::string& bytes) {
     if (word == Word::question) {
       say(from, Word::answer, {});

@@ -25,6 +25,7 @@ inline constexpr int aborted_status = 86;
 //! For calls that wait for other ranks and know no timeout, such as MPI_Init.
 class Deadline {
  public:
+  //! Begins to watch.
   Deadline(std::string what, Timeout timeout)
       : watch_([this, what = std::move(what), timeout] {
           std::unique_lock lock(mutex_);

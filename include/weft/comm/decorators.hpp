@@ -18,8 +18,8 @@ namespace weft::comm {
 
 //! What a rank sent.
 struct Traffic {
-  index_t messages = 0;
-  index_t bytes = 0;
+  index_t messages = 0;  //!< how many
+  index_t bytes = 0;     //!< in all of them
 };
 
 //! A communicator that calls `before(messages, purpose)` in front of every `post`, which posts what
@@ -28,8 +28,10 @@ template <Communicator C>
 class Observed {
  public:
   using Transfer = typename C::Transfer;
+  //! May change the messages, or throw.
   using Before = std::function<void(std::vector<Message>&, const Purpose&)>;
 
+  //! Wraps a communicator.
   Observed(C communicator, Before before)
       : communicator_(std::move(communicator)), before_(std::move(before)) {}
 

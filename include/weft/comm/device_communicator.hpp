@@ -72,6 +72,7 @@ class StagedCommunicator {
     std::unique_ptr<Staged> staged_;
   };
 
+  //! Messages on `device`, over the ranks of `communicator`.
   StagedCommunicator(D& device, C communicator, PostedBy posted_by = {})
       : device_(&device), communicator_(std::move(communicator)) {
     static_cast<void>(posted_by);  // the host's messages go from rank to rank
@@ -129,9 +130,11 @@ class StagedCommunicator {
 //! reaches the memory. A communicator that reaches devices specialises it.
 template <class D, Communicator C>
 struct DeviceCommunicatorOf {
+  //! Itself on the host, and staged elsewhere.
   using Type = std::conditional_t<D::on_host, C, StagedCommunicator<D, C>>;
 };
 
+//! What carries a device's memory between the ranks of a communicator.
 template <class D, Communicator C>
 using DeviceCommunicator = typename DeviceCommunicatorOf<D, C>::Type;
 

@@ -16,6 +16,7 @@ namespace weft::comm {
 //! Who started this process as a rank.
 enum class Launcher { none, open_mpi, torchrun, slurm };
 
+//! The program that starts ranks, as users call it: "mpirun".
 [[nodiscard]] constexpr const char* to_text(Launcher launcher) {
   switch (launcher) {
     case Launcher::none:
@@ -32,12 +33,12 @@ enum class Launcher { none, open_mpi, torchrun, slurm };
 
 //! The place of this process among those that were started together.
 struct Environment {
-  Launcher launcher = Launcher::none;
-  int rank = 0;
-  int size = 1;
+  Launcher launcher = Launcher::none;  //!< who started the process
+  int rank = 0;                        //!< among all processes
+  int size = 1;                        //!< how many processes there are
   int local_rank = 0;            //!< among the processes of this machine
   std::string master_address{};  //!< where rank 0 listens; torchrun only
-  int master_port = 0;
+  int master_port = 0;           //!< of rank 0; torchrun only
 };
 
 //! A variable of the environment, or null.

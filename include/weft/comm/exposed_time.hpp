@@ -14,6 +14,7 @@ namespace weft::comm {
 //! Waits for transfers, and keeps the time that it took.
 class ExposedTime {
  public:
+  //! Waits for a transfer. **Errors.** As its `wait`.
   //! `row`, `what` and `number` name the wait in a trace: see TraceSpan.
   template <class Transfer, class Row>
   void wait(Transfer& transfer, const Row& row, const char* what, index_t number = -1) {

@@ -18,6 +18,7 @@ namespace weft::comm {
 //! What a program threw on a rank, with the rank's number.
 class RankError : public Error {
  public:
+  //! Rank `rank` threw `cause`, which says `message`.
   RankError(int rank, const std::string& message, std::exception_ptr cause)
       : Error(text("rank ", rank, ": ", message)), rank_(rank), cause_(std::move(cause)) {}
 

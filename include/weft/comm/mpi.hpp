@@ -4,6 +4,7 @@
 #pragma once
 
 #ifndef OMPI_SKIP_MPICXX
+//! Keeps Open MPI's C++ bindings, which nobody uses, out of every program.
 #define OMPI_SKIP_MPICXX 1
 #endif
 #include <mpi.h>

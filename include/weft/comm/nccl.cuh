@@ -40,6 +40,7 @@ class NcclCommunicator {
  public:
   using Transfer = typename Host::Transfer;
 
+  //! Wraps the communicator of the processes.
   explicit NcclCommunicator(Host host) : host_(std::move(host)) {}
 
   [[nodiscard]] int rank() const { return host_.rank(); }
@@ -53,6 +54,7 @@ class NcclCommunicator {
     return NcclCommunicator(host_.split(color, key));
   }
 
+  //! The communicator of the processes.
   [[nodiscard]] Host& host() { return host_; }
 
  private:
@@ -385,8 +387,10 @@ class NcclDeviceCommunicator {
   PostedBy posted_by_;
 };
 
+//! A device's memory goes by NCCL.
 template <Communicator Host>
 struct DeviceCommunicatorOf<Cuda, NcclCommunicator<Host>> {
+  //! what carries it
   using Type = NcclDeviceCommunicator<Host>;
 };
 

@@ -15,12 +15,12 @@ namespace weft::comm {
 //!
 //! The strings are literals: a purpose is copied into messages and outlives the call.
 struct Purpose {
-  static constexpr index_t none = -1;
+  static constexpr index_t none = -1;  //!< no number
 
-  const char* collective = "a transfer";
-  const char* item = nullptr;
+  const char* collective = "a transfer";  //!< such as "all_reduce"
+  const char* item = nullptr;             //!< such as "bucket", or null
   index_t number = none;  //!< of the item
-  index_t update = none;
+  index_t update = none;  //!< of the run
 
   friend bool operator==(const Purpose& a, const Purpose& b) {
     const auto same = [](const char* x, const char* y) {
@@ -31,6 +31,7 @@ struct Purpose {
   }
 };
 
+//! As errors show it: "all_reduce of bucket 4, update 91".
 inline std::string to_text(const Purpose& purpose) {
   std::string result = purpose.collective;
   if (purpose.item != nullptr) result += text(" of ", purpose.item);

@@ -16,11 +16,14 @@ class SelfCommunicator {
   //! There is nobody to wait for.
   struct Transfer {
     [[nodiscard]] static bool done() { return true; }
+    //! Returns at once.
     static void wait() {}
   };
 
   [[nodiscard]] static int rank() { return 0; }
+  //! One.
   [[nodiscard]] static int size() { return 1; }
+  //! Never needed.
   [[nodiscard]] static Timeout timeout() { return default_timeout; }
 
   //! **Errors.** ArgumentError for a message: there is no other rank.

@@ -12,7 +12,7 @@ namespace weft {
 //! The upper half of a float: 8 bits of exponent, 7 of fraction. A rounded number is off by at most
 //! 2^-8 of itself.
 struct Bfloat16 {
-  std::uint16_t bits = 0;
+  std::uint16_t bits = 0;  //!< Sign, exponent and fraction, as in the upper half of a float.
 
   Bfloat16() = default;
   //! Rounds to the nearest, ties to even; NaN stays NaN.
@@ -23,6 +23,7 @@ struct Bfloat16 {
     bits = static_cast<std::uint16_t>(is_nan ? (word >> 16) | 0x40u : rounded >> 16);
   }
 
+  //! Exact: every Bfloat16 is a float.
   WEFT_HOST_DEVICE explicit constexpr operator float() const {
     return __builtin_bit_cast(float, static_cast<std::uint32_t>(bits) << 16);
   }

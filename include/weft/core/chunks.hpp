@@ -12,9 +12,10 @@ namespace weft {
 
 //! The numbers `begin` to `end` - 1.
 struct Range {
-  index_t begin = 0;
-  index_t end = 0;
+  index_t begin = 0;  //!< the first
+  index_t end = 0;    //!< one past the last
 
+  //! How many numbers it has.
   [[nodiscard]] constexpr index_t size() const { return end - begin; }
   friend constexpr bool operator==(Range, Range) = default;
 };

@@ -18,9 +18,10 @@ namespace weft {
 
 //! A place in the source: std::source_location, which clang 14 cannot take from libstdc++.
 struct Place {
-  const char* file;
-  int line;
+  const char* file;  //!< of the source
+  int line;          //!< from 1
 
+  //! The place of the call, where it is a default argument.
   static constexpr Place here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
     return {file, line};
   }

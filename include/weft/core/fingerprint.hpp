@@ -14,6 +14,7 @@ namespace weft {
 //! **Source.** Fowler, Noll and Vo; offset basis and prime as in draft-eastlake-fnv.
 class Fingerprint {
  public:
+  //! The bytes of a text.
   constexpr Fingerprint& add(std::string_view bytes) {
     for (const char byte : bytes) add_byte(static_cast<unsigned char>(byte));
     return *this;
@@ -25,6 +26,7 @@ class Fingerprint {
     return *this;
   }
 
+  //! The hash of all that was added so far.
   [[nodiscard]] constexpr std::uint64_t value() const { return hash_; }
 
  private:

@@ -4,6 +4,7 @@
 #pragma once
 
 #if defined(__CUDACC__)
+//! A function that runs on the host and, under nvcc, on a GPU.
 #define WEFT_HOST_DEVICE __host__ __device__
 #else
 #define WEFT_HOST_DEVICE

@@ -19,8 +19,8 @@ namespace weft {
 
 //! The part of a random key that is the same for a whole update.
 struct RandomKey {
-  std::uint32_t low = 0;
-  std::uint32_t high = 0;
+  std::uint32_t low = 0;   //!< the key's first word
+  std::uint32_t high = 0;  //!< the key's second word
 
   RandomKey() = default;
 
@@ -54,8 +54,9 @@ inline constexpr int philox_rounds = 10;
 
 //! A counter, and the four random words that are its image. (Of std::array a GPU may call nothing.)
 struct PhiloxBlock {
-  std::uint32_t word[4];
+  std::uint32_t word[4];  //!< of the counter, or of its image
 
+  //! Word i of four.
   WEFT_HOST_DEVICE constexpr std::uint32_t operator[](index_t i) const { return word[i]; }
   friend bool operator==(const PhiloxBlock&, const PhiloxBlock&) = default;
 };
@@ -78,9 +79,10 @@ WEFT_HOST_DEVICE constexpr PhiloxBlock philox(PhiloxBlock counter, RandomKey key
 
 //! Four words for each of sixteen counters that differ in their first part.
 struct PhiloxWords {
-  simd::Words word[4];
+  simd::Words word[4];  //!< word i of each of the sixteen images
 };
 
+//! The same for sixteen counters (c0[i], c1, c2, c3).
 WEFT_INLINE PhiloxWords philox(simd::Words c0, std::uint32_t c1, std::uint32_t c2, std::uint32_t c3,
                                RandomKey key) {
   const simd::Words zero{};

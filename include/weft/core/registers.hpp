@@ -19,6 +19,7 @@
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
 #define WEFT_AVX512 1
 #else
+//! Whether the compiler may use AVX-512's masked loads and stores.
 #define WEFT_AVX512 0
 #endif
 
@@ -29,12 +30,17 @@ inline constexpr int register_bytes = 64;
 #elif defined(__AVX2__)
 inline constexpr int register_bytes = 32;
 #else
+//! Bytes of a register of the processor that the program is compiled for.
 inline constexpr int register_bytes = 16;
 #endif
 
+//! As many floats as a register holds.
 using FloatRegister = float __attribute__((vector_size(register_bytes)));
+//! As many 32-bit integers as a register holds; also what comparisons give.
 using IntRegister = std::int32_t __attribute__((vector_size(register_bytes)));
+//! As many 32-bit words as a register holds.
 using WordRegister = std::uint32_t __attribute__((vector_size(register_bytes)));
+//! As many 64-bit words as a register holds.
 using LongRegister = std::uint64_t __attribute__((vector_size(register_bytes)));
 
 //! `mask ? a : b`, element by element. Masks come from comparisons.
@@ -83,8 +89,8 @@ WEFT_INLINE LongRegister multiply_low_words(LongRegister a, LongRegister b) {
 //! 64-bit products, in halves.
 template <class Words>
 struct WordProducts {
-  Words high;
-  Words low;
+  Words high;  //!< the upper 32 bits
+  Words low;   //!< the lower 32 bits
 };
 
 //! The products of 32-bit elements with `m`.

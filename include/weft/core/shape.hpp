@@ -15,10 +15,11 @@ namespace weft {
 //! Up to four extents, slowest first. A shape without extents is that of a single number.
 class Shape {
  public:
-  static constexpr int max_rank = 4;
+  static constexpr int max_rank = 4;  //!< extents at most
 
   constexpr Shape() = default;
 
+  //! **Errors.** ShapeError for more than four extents, or a negative one.
   constexpr Shape(std::initializer_list<index_t> extents) {
     if (extents.size() > max_rank) throw ShapeError(text("Shape: rank ", extents.size(), " > 4"));
     rank_ = static_cast<int>(extents.size());
@@ -29,8 +30,10 @@ class Shape {
     }
   }
 
+  //! How many extents there are.
   [[nodiscard]] constexpr int rank() const { return rank_; }
 
+  //! The extent of an axis, from 0 to rank() - 1.
   [[nodiscard]] constexpr index_t operator[](int axis) const {
     return extents_[static_cast<std::size_t>(max_rank - rank_ + axis)];
   }

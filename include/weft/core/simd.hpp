@@ -25,23 +25,28 @@
 
 namespace weft::simd {
 
+//! Columns of a pack, on every processor.
 inline constexpr int width = 16;
 
+//! Sixteen floats.
 using Floats = VectorOf<FloatRegister, 64>::type;
+//! Sixteen 32-bit integers.
 using Ints = VectorOf<IntRegister, 64>::type;
+//! Sixteen 32-bit words.
 using Words = VectorOf<WordRegister, 64>::type;
 
 //! Sixteen columns from `first` on.
 struct Full {
-  index_t first;
+  index_t first;  //!< the column
 };
 
 //! The last columns of a row: `count` of them, 0 < count < 16.
 struct Tail {
-  index_t first;
-  int count;
+  index_t first;  //!< the column
+  int count;      //!< how many columns
 };
 
+//! The same number sixteen times.
 WEFT_INLINE Floats broadcast(float x) { return x - Floats{}; }
 
 //! 0, 1, ..., 15.
@@ -57,7 +62,9 @@ WEFT_INLINE std::uint16_t mask_of(Tail c) {
 }
 #endif
 
+//! The columns of a pack. **Shapes.** row: the first element of the row.
 WEFT_INLINE Floats load(const float* row, Full c) { return load_all<Floats>(row + c.first); }
+//! The columns of a pack. **Shapes.** row: the first element of the row.
 WEFT_INLINE Ints load(const std::int32_t* row, Full c) { return load_all<Ints>(row + c.first); }
 
 //! The columns past the end read as 0.
@@ -71,12 +78,14 @@ WEFT_INLINE Floats load(const float* row, Tail c) {
 #endif
 }
 
+//! The columns past the end read as 0.
 WEFT_INLINE Ints load(const std::int32_t* row, Tail c) {
   Ints v{};
   std::memcpy(&v, row + c.first, static_cast<std::size_t>(c.count) * sizeof(std::int32_t));
   return v;
 }
 
+//! Writes the columns of a pack.
 WEFT_INLINE void store(float* row, Full c, Floats v) { store_all(row + c.first, v); }
 
 //! Leaves the columns past the end alone.
@@ -88,17 +97,25 @@ WEFT_INLINE void store(float* row, Tail c, Floats v) {
 #endif
 }
 
+//! One column, as a GPU's lane takes it.
 WEFT_HOST_DEVICE inline float load(const float* row, index_t c) { return row[c]; }
+//! One column, as a GPU's lane writes it.
 WEFT_HOST_DEVICE inline void store(float* row, index_t c, float v) { row[c] = v; }
 
+//! `mask ? a : b`, for one column.
 WEFT_HOST_DEVICE inline float select(bool mask, float a, float b) { return mask ? a : b; }
 
 // The second argument if either is NaN.
+//! The larger of each two; b where either is NaN.
 WEFT_INLINE Floats max(Floats a, Floats b) { return select(a > b, a, b); }
+//! The larger; b if either is NaN.
 WEFT_HOST_DEVICE inline float max(float a, float b) { return a > b ? a : b; }
+//! The smaller of each two; b where either is NaN.
 WEFT_INLINE Floats min(Floats a, Floats b) { return select(a < b, a, b); }
+//! The smaller; b if either is NaN.
 WEFT_HOST_DEVICE inline float min(float a, float b) { return a < b ? a : b; }
 
+//! The square root of one column.
 WEFT_HOST_DEVICE inline float sqrt(float x) { return std::sqrt(x); }
 
 //! e to the power x, to a relative error of 3e-7 for x in [-87, 88]; below -87 it is 0, above 88 it
@@ -122,6 +139,7 @@ WEFT_INLINE Floats exp(Floats x) {
   const Ints exponent = (bits_as<Ints>(shifted) - std::bit_cast<std::int32_t>(to_integer)) << 23;
   return select(x < -87.0f, Floats{}, bits_as<Floats>(bits_as<Ints>(p) + exponent));
 }
+//! e to the power x, of one column.
 WEFT_HOST_DEVICE inline float exp(float x) { return std::exp(x); }
 
 //! The sum of sixteen lanes, as a balanced tree: (0+8) + (4+12) ... in a fixed order.
@@ -134,6 +152,7 @@ WEFT_INLINE float sum(Floats v) {
   return a[0];
 }
 
+//! The largest of sixteen lanes.
 WEFT_INLINE float max(Floats v) {
   float a[width];
   std::memcpy(a, &v, sizeof v);
@@ -145,6 +164,7 @@ WEFT_INLINE float max(Floats v) {
 
 //! Lanes past the end of a row become `neutral`.
 WEFT_INLINE Floats mask_tail(Full, Floats v, float) { return v; }
+//! Lanes past the end of a row become `neutral`.
 WEFT_INLINE Floats mask_tail(Tail c, Floats v, float neutral) {
   return select(iota() < c.count, v, broadcast(neutral));
 }

@@ -38,10 +38,13 @@ template <class What>
 class Sum {
  public:
   constexpr Sum() = default;
+  //! A sum so far.
   explicit constexpr Sum(double value) : value_(value) {}
 
+  //! The sum, in double.
   [[nodiscard]] constexpr double value() const { return value_; }
 
+  //! Adds another sum of the same.
   constexpr Sum& operator+=(Sum other) {
     value_ += other.value_;
     return *this;
@@ -58,10 +61,13 @@ template <class What>
 class Count {
  public:
   constexpr Count() = default;
+  //! A number so far.
   explicit constexpr Count(index_t value) : value_(value) {}
 
+  //! The number.
   [[nodiscard]] constexpr index_t value() const { return value_; }
 
+  //! Adds another number of the same.
   constexpr Count& operator+=(Count other) {
     value_ += other.value_;
     return *this;
@@ -91,6 +97,7 @@ template <class What, class Each>
 template <class What, class Each>
 class Mean {
  public:
+  //! The sum over the count.
   [[nodiscard]] constexpr double value() const { return value_; }
 
   friend constexpr auto operator<=>(Mean, Mean) = default;

@@ -17,8 +17,8 @@ namespace weft::simd {
 //! and badly (GELU took 4.5 ns an element with AVX2, pairs 0.6), and both warn of passing them.
 template <class Half>
 struct VectorPair {
-  Half first;
-  Half second;
+  Half first;   //!< the lower elements
+  Half second;  //!< the upper elements
 };
 
 template <class T>
@@ -27,16 +27,20 @@ concept Number = std::is_arithmetic_v<T>;
 //! What comparing two vectors gives.
 template <class Vector>
 struct MaskOf {
+  //! of a register
   using type = IntRegister;
 };
+//! The mask of a pair is a pair of masks.
 template <class Half>
 struct MaskOf<VectorPair<Half>> {
+  //! half by half
   using type = VectorPair<typename MaskOf<Half>::type>;
 };
+//! What comparing two vectors gives.
 template <class Vector>
 using Mask = typename MaskOf<Vector>::type;
 
-// `result` for a pair and a pair, a pair and a number, and a number and a pair.
+//! `result` for a pair and a pair, a pair and a number, and a number and a pair.
 #define WEFT_BY_HALVES(op, result)                                              \
   template <class Half>                                                         \
   WEFT_INLINE result operator op(VectorPair<Half> a, VectorPair<Half> b) {      \
@@ -66,32 +70,38 @@ WEFT_BY_HALVES(>=, Mask<VectorPair<Half>>)
 
 #undef WEFT_BY_HALVES
 
+//! The negative of each element.
 template <class Half>
 WEFT_INLINE VectorPair<Half> operator-(VectorPair<Half> a) {
   return {-a.first, -a.second};
 }
 
+//! Adds a vector or a number.
 template <class Half, class T>
 WEFT_INLINE VectorPair<Half>& operator+=(VectorPair<Half>& a, T b) {
   return a = a + b;
 }
 
+//! Subtracts a vector or a number.
 template <class Half, class T>
 WEFT_INLINE VectorPair<Half>& operator-=(VectorPair<Half>& a, T b) {
   return a = a - b;
 }
 
+//! `mask ? a : b`, element by element.
 template <class Half>
 WEFT_INLINE VectorPair<Half> select(Mask<VectorPair<Half>> mask, VectorPair<Half> a,
                                     VectorPair<Half> b) {
   return {select(mask.first, a.first, b.first), select(mask.second, a.second, b.second)};
 }
 
+//! The square roots, rounded as std::sqrt does.
 template <class Half>
 WEFT_INLINE VectorPair<Half> sqrt(VectorPair<Half> x) {
   return {sqrt(x.first), sqrt(x.second)};
 }
 
+//! The products of 32-bit elements with `m`.
 template <class Half>
 WEFT_INLINE WordProducts<VectorPair<Half>> multiply_wide(VectorPair<Half> a, std::uint32_t m) {
   const auto first = multiply_wide(a.first, m), second = multiply_wide(a.second, m);
@@ -122,6 +132,7 @@ WEFT_INLINE Vector load_all(const void* from) {
   }
 }
 
+//! Writes a vector, half by half.
 template <class Vector>
 WEFT_INLINE void store_all(void* to, Vector v) {
   if constexpr (sizeof(Vector) == register_bytes) {
@@ -135,10 +146,13 @@ WEFT_INLINE void store_all(void* to, Vector v) {
 //! A vector of `bytes`: a register, or pairs of them.
 template <class Register, int bytes>
 struct VectorOf {
+  //! two halves
   using type = VectorPair<typename VectorOf<Register, bytes / 2>::type>;
 };
+//! A vector that a register holds.
 template <class Register>
 struct VectorOf<Register, register_bytes> {
+  //! the register's own type
   using type = Register;
 };
 

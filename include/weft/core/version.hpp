@@ -5,6 +5,7 @@
 
 namespace weft {
 
+//! The version of these headers, as meson.build has it.
 inline constexpr const char* version = "0.1.0";
 
 }  // namespace weft

@@ -9,7 +9,7 @@ namespace weft::data {
 
 //! A place in the endless sequence of batches; what a saved state keeps.
 struct BatchPosition {
-  index_t epoch = 0;
+  index_t epoch = 0;  //!< from 0
   index_t batch = 0;  //!< Of the epoch.
 
   friend bool operator==(const BatchPosition&, const BatchPosition&) = default;

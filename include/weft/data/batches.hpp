@@ -28,8 +28,8 @@ enum class BatchUnit {
 
 //! How to make batches.
 struct BatchRule {
-  BatchUnit unit = BatchUnit::target_tokens;
-  index_t budget = 4096;
+  BatchUnit unit = BatchUnit::target_tokens;  //!< what `budget` counts
+  index_t budget = 4096;                      //!< the most of it in a batch
   bool by_length = true;  //!< Sentences of like length go together, which padding alone needs.
 };
 

@@ -19,9 +19,10 @@ namespace weft::data {
 
 //! Words, and of each the word that follows it.
 struct LanguageModelBatch {
-  TokenRows input;
-  TokenRows output;
+  TokenRows input;   //!< a row a column
+  TokenRows output;  //!< the next words, at the same places
 
+  //! How many columns there are.
   [[nodiscard]] index_t size() const noexcept { return input.size(); }
 
   friend bool operator==(const LanguageModelBatch&, const LanguageModelBatch&) = default;

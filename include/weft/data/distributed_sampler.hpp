@@ -36,8 +36,8 @@ namespace weft::data {
 
 //! How samples are put in order.
 struct SamplerOptions {
-  bool shuffle = true;
-  std::uint64_t seed = 0;
+  bool shuffle = true;     //!< whether each epoch has an order of its own
+  std::uint64_t seed = 0;  //!< of the orders
   bool drop_last = false;  //!< leave out samples, rather than repeat some, where ranks get unequal
 };
 

@@ -23,19 +23,21 @@ namespace weft::data {
 
 //! Pairs of encoded sentences: words only, and the ids that batches put around them.
 struct ParallelCorpus {
-  TokenRows source;
-  TokenRows target;
+  TokenRows source;            //!< words of the source sentences
+  TokenRows target;            //!< words of their translations
   std::vector<index_t> pairs;  //!< Which pair of the ParallelText each was.
-  token_t source_eos = 0;
-  token_t target_bos = 0;
-  token_t target_eos = 0;
+  token_t source_eos = 0;      //!< the id of the source's end
+  token_t target_bos = 0;      //!< the id of the target's beginning
+  token_t target_eos = 0;      //!< the id of the target's end
 
+  //! How many pairs there are.
   [[nodiscard]] index_t size() const noexcept { return source.size(); }
 
   //! The rows that a sentence takes in a batch: its words and `<eos>`, or `<bos>` and its words.
   [[nodiscard]] index_t source_length(index_t sentence) const noexcept {
     return source.length(sentence) + 1;
   }
+  //! The same for the target.
   [[nodiscard]] index_t target_length(index_t sentence) const noexcept {
     return target.length(sentence) + 1;
   }
@@ -56,25 +58,26 @@ enum class TooLong { refuse, drop, truncate };
 
 //! The most rows that a sentence may take in a batch, `<eos>` included, as a model's positions do.
 struct LengthLimit {
-  index_t longest = std::numeric_limits<index_t>::max();
-  TooLong then = TooLong::refuse;
+  index_t longest = std::numeric_limits<index_t>::max();  //!< in rows
+  TooLong then = TooLong::refuse;                         //!< what to do with longer ones
 };
 
 //! What became of a text's pairs and words; `to_text` makes the lines that a trainer prints.
 struct EncodingReport {
+  //! One language's side.
   struct Side {
-    index_t words = 0;
+    index_t words = 0;    //!< in all
     index_t unknown = 0;  //!< Words that became `<unk>`.
     index_t longest = 0;  //!< `<eos>` included.
   };
 
-  index_t pairs = 0;
+  index_t pairs = 0;                   //!< Pairs that were read.
   index_t skipped = 0;                 //!< A side had no words, ...
   std::vector<index_t> skipped_lines;  //!< ... for the first few in these lines.
   index_t dropped = 0;                 //!< A side was too long.
   index_t truncated = 0;               //!< A side was too long and lost words at its end.
-  Side source;
-  Side target;
+  Side source;                         //!< its words
+  Side target;                         //!< its words
 };
 
 //! For example "pairs: 29000; skipped, a side without words: 2 (at 7, 9)", and a line for each
@@ -103,8 +106,8 @@ struct EncodingReport {
 
 //! A corpus and how it came about.
 struct EncodedText {
-  ParallelCorpus corpus;
-  EncodingReport report;
+  ParallelCorpus corpus;  //!< the pairs
+  EncodingReport report;  //!< what became of the text
 };
 
 //! Encodes the words of a text, cut at white space.

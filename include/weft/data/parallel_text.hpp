@@ -23,14 +23,16 @@ struct ParallelText {
   static constexpr index_t longest_list = 5;  //!< Of the lines that a report names.
 
   std::string name;  //!< Where it comes from, for messages.
-  std::vector<std::string> source;
-  std::vector<std::string> target;
+  std::vector<std::string> source;     //!< a sentence a pair
+  std::vector<std::string> target;     //!< its translation
   std::vector<index_t> lines;          //!< Where each pair stood in its file; the first is 1.
   index_t skipped = 0;                 //!< Pairs with a side without words, ...
   std::vector<index_t> skipped_lines;  //!< ... and where the first few stood.
 
+  //! How many pairs there are.
   [[nodiscard]] index_t size() const noexcept { return std::ssize(source); }
 
+  //! Adds the pair of a line, or counts it as skipped.
   void add(index_t line, std::string source_sentence, std::string target_sentence) {
     if (is_blank(source_sentence) || is_blank(target_sentence)) {
       ++skipped;

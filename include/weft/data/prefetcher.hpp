@@ -31,6 +31,7 @@ namespace weft::data {
 template <std::default_initializable Item>
 class Prefetcher {
  public:
+  //! Starts to produce.
   template <std::invocable<Item&> Produce>
   Prefetcher(Produce produce, index_t depth) : slots_(checked(depth)) {
     thread_ = std::jthread(

@@ -22,6 +22,7 @@ namespace weft::data {
 //! **Source.** Steele, Lea, Flood 2014, "Fast splittable pseudorandom number generators".
 class SplitMix64 {
  public:
+  //! Numbers of a key.
   explicit constexpr SplitMix64(std::uint64_t key) noexcept : state_(key) {}
 
   //! A generator of its own for each sequence of keys: a seed, an epoch, ...
@@ -31,6 +32,7 @@ class SplitMix64 {
     return random;
   }
 
+  //! The next 64 random bits.
   constexpr std::uint64_t operator()() noexcept {
     state_ += 0x9E3779B97F4A7C15;
     std::uint64_t z = state_;

@@ -14,16 +14,19 @@ namespace weft::data {
 
 //! Rows of tokens without padding: row n is tokens[offsets[n]], ..., tokens[offsets[n + 1] - 1].
 struct TokenRows {
-  std::vector<token_t> tokens;
+  std::vector<token_t> tokens;         //!< of all rows
   std::vector<index_t> offsets = {0};  //!< One more than there are rows.
 
+  //! How many rows there are.
   [[nodiscard]] index_t size() const noexcept { return std::ssize(offsets) - 1; }
 
+  //! How many tokens a row has.
   [[nodiscard]] index_t length(index_t row) const noexcept {
     const auto at = static_cast<std::size_t>(row);
     return offsets[at + 1] - offsets[at];
   }
 
+  //! A row's tokens.
   [[nodiscard]] std::span<const token_t> operator[](index_t row) const noexcept {
     return std::span(tokens).subspan(
         static_cast<std::size_t>(offsets[static_cast<std::size_t>(row)]),

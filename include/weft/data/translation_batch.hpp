@@ -25,6 +25,7 @@ struct TranslationBatch {
   TokenRows target_output;         //!< The words and `<eos>`.
   std::vector<index_t> sentences;  //!< Which sentence of the corpus each row is.
 
+  //! B, the number of sentences.
   [[nodiscard]] index_t size() const noexcept { return std::ssize(sentences); }
 
   //! The tokens over which a loss is averaged.

@@ -43,6 +43,7 @@ class Vocabulary {
   Vocabulary(std::vector<std::string> specials, std::span<const std::string> words)
       : Vocabulary(std::move(specials), words, "vocabulary") {}
 
+  //! How many words have ids, special words included.
   [[nodiscard]] index_t size() const noexcept { return std::ssize(words_); }
 
   //! The id of a word of a text; that of `<unk>` if it has none or is a special word.
@@ -61,8 +62,11 @@ class Vocabulary {
 
   //! The ids of the special words. **Errors.** DataError if the vocabulary does not have it.
   [[nodiscard]] token_t unk() const noexcept { return unk_; }
+  //! The id of `<pad>`. **Errors.** DataError without it.
   [[nodiscard]] token_t pad() const { return special("<pad>"); }
+  //! The id of `<bos>`. **Errors.** DataError without it.
   [[nodiscard]] token_t bos() const { return special("<bos>"); }
+  //! The id of `<eos>`. **Errors.** DataError without it.
   [[nodiscard]] token_t eos() const { return special("<eos>"); }
 
   //! Appends the ids of a line's words, cut at white space, to `ids`; returns how many are unknown.
@@ -75,6 +79,7 @@ class Vocabulary {
     return unknown;
   }
 
+  //! The ids of a line's words, cut at white space.
   [[nodiscard]] std::vector<token_t> encode(std::string_view line) const {
     std::vector<token_t> ids;
     encode(line, ids);

@@ -32,6 +32,7 @@ using WordMap = std::unordered_map<std::string, Value, WordHash, std::equal_to<>
 //! How often each word was seen.
 class WordCounts {
  public:
+  //! Counts a word once more.
   void add(std::string_view word) {
     if (const auto found = counts_.find(word); found != counts_.end()) {
       ++found->second;

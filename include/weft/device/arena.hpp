@@ -41,8 +41,11 @@ class Arena;
 class Memory {
  public:
   Memory() = default;
+  //! Holds it once more.
   Memory(const Memory& other) noexcept;
+  //! Takes over what the other holds.
   Memory(Memory&& other) noexcept : block_(std::exchange(other.block_, nullptr)) {}
+  //! Holds what the other does, and lets go of what it held.
   Memory& operator=(Memory other) noexcept {
     std::swap(block_, other.block_);
     return *this;
@@ -53,6 +56,7 @@ class Memory {
 
   //! Null if nothing is held.
   [[nodiscard]] std::byte* data() const;
+  //! Whether it holds nothing.
   [[nodiscard]] bool empty() const { return block_ == nullptr; }
 
   //! Says what it is for, to whoever asks the arena.
@@ -70,25 +74,27 @@ class Memory {
 
 //! A record of neighbouring bytes in a segment, which are in use or free.
 struct Memory::Block {
-  Arena* arena;
-  std::byte* data;
-  index_t size;
-  Block* previous;  // the neighbours in the segment
-  Block* next;
-  Block* free_previous;  // the neighbours in the list of free blocks
-  Block* free_next;
-  std::atomic<int> holders;
-  MemoryKind kind;
-  bool free;
+  Arena* arena;              //!< whose it is
+  std::byte* data;           //!< the first byte
+  index_t size;              //!< in bytes
+  Block* previous;           //!< the neighbours in the segment
+  Block* next;               //!< the next one in the segment
+  Block* free_previous;      //!< the neighbours in the list of free blocks
+  Block* free_next;          //!< the next free one
+  std::atomic<int> holders;  //!< copies of Memory that hold it
+  MemoryKind kind;           //!< what it is for
+  bool free;                 //!< whether nobody does
 };
 
 //! Where an arena's segments come from: the system's memory, or a GPU's.
 struct MemorySource {
   index_t alignment;                //!< of segments and blocks, in bytes
   void* (*request)(index_t bytes);  //!< null where there is no more
+  //! Takes a segment back.
   void (*give_back)(void* segment);
 };
 
+//! The system's memory, aligned to a cache line.
 inline constexpr MemorySource host_memory{
     64,
     [](index_t bytes) {
@@ -105,6 +111,7 @@ inline constexpr MemorySource host_memory{
 //! Blocks are aligned as their source says. Thread-safe: a tensor may be dropped on any thread.
 class Arena {
  public:
+  //! An arena over a source of segments.
   explicit Arena(MemorySource source = host_memory) : source_(source) {}
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
@@ -129,6 +136,7 @@ class Arena {
     return Memory(block);
   }
 
+  //! What it holds now. Thread-safe.
   [[nodiscard]] ArenaStatistics statistics() const {
     const std::scoped_lock lock(mutex_);
     return statistics_;

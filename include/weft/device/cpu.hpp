@@ -37,6 +37,7 @@ class Cpu {
   Cpu& operator=(const Cpu&) = delete;
 
   [[nodiscard]] int index() const { return index_; }
+  //! How many threads work on its loops.
   [[nodiscard]] int threads() const { return team_.size(); }
 
   [[nodiscard]] Memory allocate(index_t bytes) { return arena_.allocate(bytes); }
@@ -60,7 +61,9 @@ class Cpu {
     if (bytes > 0) std::memset(to, 0, static_cast<std::size_t>(bytes));
   }
 
+  //! The pool that its tensors lie in.
   [[nodiscard]] const Arena& memory() const { return arena_; }
+  //! The pool that its tensors lie in.
   [[nodiscard]] Arena& memory() { return arena_; }
 
   void submit(Worker::Task task) { worker_.submit(task); }

@@ -86,6 +86,7 @@ class Cuda {
   [[nodiscard]] int index() const { return index_; }
   //! Which GPU it is on, and the stream of its operations.
   [[nodiscard]] int gpu() const { return gpu_; }
+  //! The stream of its operations.
   [[nodiscard]] cudaStream_t stream() const { return stream_; }
   //! Which of the machine's GPUs it is, whatever CUDA_VISIBLE_DEVICES says.
   [[nodiscard]] std::string pci_bus_id() const {
@@ -108,7 +109,9 @@ class Cuda {
   //! Does nothing: a GPU's memory has no pages to give back.
   static void discard(void*, index_t) {}
 
+  //! The pool that its tensors lie in.
   [[nodiscard]] const Arena& memory() const { return arena_; }
+  //! The pool that its tensors lie in.
   [[nodiscard]] Arena& memory() { return arena_; }
 
   void upload(void* to, const void* from, index_t bytes) {

@@ -28,9 +28,10 @@ template <int Threads>
 struct CudaLanes {
   static_assert(Threads == 32 || Threads == 256);
 
-  static constexpr int warp = 32;
-  static constexpr index_t group = 128;  // columns of a warp's turn
+  static constexpr int warp = 32;  //!< threads of a warp
+  static constexpr index_t group = 128;  //!< columns of a warp's turn
 
+  //! The thread's number among those of the row.
   [[nodiscard]] __device__ static int thread() { return static_cast<int>(threadIdx.x) % Threads; }
 
   //! Calls `f(first)` for the groups of columns that are this warp's.
@@ -51,17 +52,20 @@ struct CudaLanes {
     }
   }
 
+  //! Calls `f(column)` for this thread's columns of 0 to n - 1.
   template <class F>
   __device__ void for_each(index_t n, F f) const {
     for_each_group(
         n, [&](index_t first) { in_group(first, n, [&](int, index_t column) { f(column); }); });
   }
 
+  //! The same: a GPU's lane takes columns one at a time.
   template <class F>
   __device__ void for_each_single(index_t n, F f) const {
     for_each(n, f);
   }
 
+  //! Returns when every lane is here, and what they wrote can be read by the others.
   __device__ void wait() const {
     if constexpr (Threads == warp) {
       __syncwarp();
@@ -70,12 +74,14 @@ struct CudaLanes {
     }
   }
 
+  //! Calls `f()` on the lane to which `for_each` gives the column.
   template <class F>
   __device__ void at(index_t column, F f) const {
     const index_t owner = column / group % (Threads / warp) * warp + column % warp;
     if (owner == thread()) f();
   }
 
+  //! The sum over columns of `f(column)`, in float, on every lane.
   template <class F>
   __device__ float sum(index_t n, F f) const {
     float total = 0.0f;
@@ -83,6 +89,7 @@ struct CudaLanes {
     return reduce(total, [](float a, float b) { return a + b; });
   }
 
+  //! The largest `f(column)`, on every lane; minus infinity over no columns.
   template <class F>
   __device__ float max(index_t n, F f) const {
     float largest = detail::minus_infinity;

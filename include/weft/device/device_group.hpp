@@ -24,7 +24,9 @@ class DeviceGroup {
     }
   }
 
+  //! How many devices there are.
   [[nodiscard]] int size() const { return static_cast<int>(devices_.size()); }
+  //! Device `index`, from 0.
   [[nodiscard]] D& operator[](int index) const {
     return *devices_[static_cast<std::size_t>(index)];
   }

@@ -44,6 +44,7 @@ class Team {
 
   ~Team() { dismiss(); }
 
+  //! How many threads it has, the caller included.
   [[nodiscard]] int size() const { return size_; }
 
   //! Calls `f(member)` for members 0 to size - 1, member 0 on the calling thread, and returns when

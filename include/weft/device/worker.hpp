@@ -19,9 +19,11 @@ namespace weft {
 //! reached its largest length.
 class Worker {
  public:
+  //! A function and what it is called with.
   struct Task {
+    //! must not throw
     void (*run)(void* argument) noexcept;
-    void* argument;
+    void* argument;  //!< kept alive by whoever submits it
   };
 
   Worker() : thread_([this] { serve(); }) {}
@@ -32,6 +34,7 @@ class Worker {
   ~Worker() {
     {
       const std::scoped_lock lock(mutex_);
+      //! Queues a task and returns at once. Thread-safe.
       stop_ = true;
     }
     filled_.notify_one();

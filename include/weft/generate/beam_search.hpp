@@ -33,12 +33,12 @@ enum class Rules {
 
 //! How to search. The names and defaults are fairseq's.
 struct SearchSettings {
-  index_t beam = 5;
+  index_t beam = 5;             //!< translations that are searched at a time
   double length_penalty = 1.0;  //!< a score is a sum of logarithms / length^length_penalty
   double max_length_a = 0.0;    //!< a translation has at most a * source length + b words; of the
   index_t max_length_b = 200;   //!< two ends the source's counts, the translation's does not
-  token_t bos = 2;
-  token_t eos = 3;
+  token_t bos = 2;              //!< the mark of the beginning
+  token_t eos = 3;              //!< the mark of the end
   std::vector<token_t> forbidden{0};  //!< words that are never generated: padding
   bool renormalize = false;           //!< the other words share the probability of forbidden ones
   Rules rules = Rules::fairseq;

@@ -17,8 +17,8 @@ namespace weft::generate {
 
 //! A word and the logarithm of its probability.
 struct ScoredWord {
-  token_t word;
-  float log_probability;
+  token_t word;           //!< its id
+  float log_probability;  //!< in nats, 0 or less
 };
 
 namespace detail {
@@ -106,6 +106,7 @@ inline std::vector<float> log_probabilities(Cpu& device, View<const float> logit
   return result;
 }
 
+//! The same on a device of any kind, by way of the host.
 template <class D>
 std::vector<float> log_probabilities(D& device, View<const float> logits, token_t word) {
   const auto copy = to_host(device, logits);

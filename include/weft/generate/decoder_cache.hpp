@@ -25,7 +25,7 @@ namespace weft::generate {
 template <class Model, class D>
 class DecoderCache {
  public:
-  static constexpr index_t C = Model::C;
+  static constexpr index_t C = Model::C;  //!< d_model
 
   //! Reads the sources. **Shapes.** source: B sequences.
   DecoderCache(nn::Context<D>& ctx, const Model& model, const TokenSequences<D>& source)

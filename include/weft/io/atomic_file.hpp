@@ -42,6 +42,7 @@ namespace weft::io {
 //! refuses any step (a full disk may tell only then).
 class AtomicFile {
  public:
+  //! Begins a file that will replace `path`.
   explicit AtomicFile(const std::string& path) : path_(path) {
     struct stat status {};
     const bool exists = ::lstat(path_.c_str(), &status) == 0;
@@ -68,6 +69,7 @@ class AtomicFile {
     write_at(file_, end_, bytes, path_);
     end_ += static_cast<index_t>(bytes.size());
   }
+  //! Appends bytes.
   void write(std::string_view bytes) { write(std::as_bytes(std::span(bytes))); }
 
   //! What the file is called until `commit`: others may write parts of it under that name, as

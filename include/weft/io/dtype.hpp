@@ -86,6 +86,7 @@ inline constexpr DType dtype_of = std::same_as<T, float>           ? DType::F32
   return detail::dtypes[static_cast<std::size_t>(dtype)].name;
 }
 
+//! Its name in the file format, as "F32".
 [[nodiscard]] inline std::string to_text(DType dtype) { return std::string(name_of(dtype)); }
 
 //! The element type of that name, if there is one.

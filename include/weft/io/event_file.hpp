@@ -100,6 +100,7 @@ class EventFile {
     write(detail::ProtobufMessage().number(1, seconds_now()).bytes(3, "brain.Event:2"));
   }
 
+  //! Where it is.
   [[nodiscard]] const std::string& path() const { return path_; }
 
   //! Adds the value of a curve after a number of updates.

@@ -23,7 +23,9 @@ namespace weft::io {
 class FileDescriptor {
  public:
   FileDescriptor() = default;
+  //! Takes over an open file, or -1 for none.
   explicit FileDescriptor(int number) noexcept : number_(number) {}
+  //! Takes over what the other has.
   FileDescriptor(FileDescriptor&& other) noexcept : number_(other.release()) {}
   FileDescriptor& operator=(FileDescriptor&& other) noexcept {
     std::swap(number_, other.number_);
@@ -33,7 +35,9 @@ class FileDescriptor {
     if (is_open()) ::close(number_);
   }
 
+  //! Whether there is a file.
   [[nodiscard]] bool is_open() const noexcept { return number_ >= 0; }
+  //! The system's number of it.
   [[nodiscard]] int get() const noexcept { return number_; }
 
   //! Gives the descriptor to the caller, who closes it.

@@ -28,6 +28,7 @@ class FilePart {
     if (!file_.is_open()) throw system_error("open", temporary);
   }
 
+  //! Writes bytes from byte `offset` of the file on.
   void write(index_t offset, std::span<const std::byte> bytes) {
     write_at(file_, offset, bytes, path_);
   }

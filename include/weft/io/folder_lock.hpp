@@ -29,6 +29,7 @@ namespace weft::io {
 //! cannot be written.
 class FolderLock {
  public:
+  //! Takes hold of the folder.
   explicit FolderLock(const std::string& folder) : path_(folder + "/lock") {
     do {
       file_ = FileDescriptor(::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666));

@@ -29,6 +29,7 @@ namespace weft::io {
 //! its gzip stream is damaged or ends early.
 class InputFile {
  public:
+  //! Opens the file.
   explicit InputFile(std::string path) : path_(std::move(path)) {
     FileDescriptor descriptor(::open(path_.c_str(), O_RDONLY | O_CLOEXEC));
     if (!descriptor.is_open()) throw system_error("open", path_);
@@ -56,6 +57,7 @@ class InputFile {
     return done;
   }
 
+  //! As the constructor was given it.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
  private:

@@ -31,6 +31,7 @@ inline constexpr index_t default_longest_line_bytes = index_t{1} << 20;
 //! UTF-8, holds a NUL byte, or is longer than `longest_line_bytes`.
 class LineReader {
  public:
+  //! Opens the file. **Errors.** ArgumentError if the longest line has no byte.
   explicit LineReader(std::string path, index_t longest_line_bytes = default_longest_line_bytes)
       : file_(std::move(path)), longest_line_bytes_(longest_line_bytes), buffer_(1 << 16) {
     if (longest_line_bytes < 1) {
@@ -62,6 +63,7 @@ class LineReader {
   //! The number of the line that `next` gave last; the first is 1.
   [[nodiscard]] index_t number() const noexcept { return number_; }
 
+  //! As the constructor was given it.
   [[nodiscard]] const std::string& path() const noexcept { return file_.path(); }
 
  private:

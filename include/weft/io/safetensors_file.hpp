@@ -36,21 +36,26 @@ static_assert(std::endian::native == std::endian::little, "the format is little-
 //! exactly, and what is read has the type and size of what is there. Values are not checked.
 class SafetensorsFile {
  public:
+  //! The largest header that is read, in bytes, if nothing else is asked for.
   static constexpr index_t default_most_header_bytes = index_t{16} << 20;
 
+  //! Reads and checks the header.
   explicit SafetensorsFile(std::string path, index_t most_header_bytes = default_most_header_bytes)
       : file_(std::move(path)) {
     read_header(most_header_bytes);
     check_layout();
   }
 
+  //! As the constructor was given it.
   [[nodiscard]] const std::string& path() const noexcept { return file_.path(); }
 
   //! All tensors in the order in which they lie in the file.
   [[nodiscard]] std::span<const TensorEntry> tensors() const noexcept { return tensors_; }
 
+  //! What was written beside the tensors.
   [[nodiscard]] const Metadata& metadata() const noexcept { return metadata_; }
 
+  //! Whether there is a tensor of that name.
   [[nodiscard]] bool contains(std::string_view name) const { return by_name_.contains(name); }
 
   //! The tensor of that name; a FormatError if there is none.

@@ -14,8 +14,8 @@ namespace weft::io {
 
 //! A character and the number of bytes that it takes; no bytes where the text is not UTF-8.
 struct Utf8Character {
-  char32_t code_point = 0;
-  index_t bytes = 0;
+  char32_t code_point = 0;  //!< Unicode's number of it
+  index_t bytes = 0;        //!< 1 to 4, or 0
 
   friend constexpr bool operator==(const Utf8Character&, const Utf8Character&) = default;
 };

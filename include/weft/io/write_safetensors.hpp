@@ -24,8 +24,8 @@ namespace weft::io {
 
 //! A tensor that is to be written.
 struct StoredTensor {
-  std::string name;
-  DType dtype{};
+  std::string name;                  //!< in the file's header
+  DType dtype{};                     //!< the type of its elements
   std::vector<index_t> shape;        //!< slowest first
   std::span<const std::byte> bytes;  //!< row-major
 };

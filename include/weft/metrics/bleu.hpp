@@ -34,10 +34,11 @@ namespace weft::metrics {
 //! **Source.** Chen and Cherry: A systematic comparison of smoothing techniques for sentence-level
 //! BLEU (2014), methods 3 (the default), 1 and 2.
 struct Smoothing {
+  //! What an order without a match counts as.
   enum class Method { exp, none, floor, add_k };
 
-  Method method = Method::exp;
-  double value = 0;
+  Method method = Method::exp;  //!< which rule
+  double value = 0;             //!< of `floor` and `add_k`
 
   //! The k-th order without a match counts as 1 / 2^k matches.
   static constexpr Smoothing exp() { return {Method::exp, 0}; }
@@ -53,10 +54,10 @@ struct Smoothing {
 struct Bleu {
   double score = 0;                                         //!< 0 to 100
   std::array<double, BleuStatistics::orders> precisions{};  //!< of 1- to 4-grams, in percent
-  double brevity_penalty = 1;
+  double brevity_penalty = 1;                               //!< 1 unless the hypotheses are shorter
   double ratio = 0;  //!< hypothesis_length / reference_length, or 0
-  index_t hypothesis_length = 0;
-  index_t reference_length = 0;
+  index_t hypothesis_length = 0;  //!< in tokens
+  index_t reference_length = 0;   //!< in tokens
 };
 
 //! The score of a corpus with these statistics.

@@ -32,6 +32,7 @@ struct BleuStatistics {
   std::array<index_t, orders> matches{};  //!< n-grams of hypotheses found in references, by n - 1
   std::array<index_t, orders> totals{};   //!< n-grams of hypotheses, by n - 1
 
+  //! Adds the counts of another part of a corpus.
   BleuStatistics& operator+=(const BleuStatistics& other) {
     hypothesis_length += other.hypothesis_length;
     reference_length += other.reference_length;

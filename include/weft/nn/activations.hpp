@@ -22,7 +22,7 @@ struct BasicActivation {
 
   template <class D>
   struct Saved {
-    Tensor<float, D> kept;  // y for ReLU, which tells all; else x
+    Tensor<float, D> kept;  //!< y for ReLU, which tells all; else x
   };
 
   template <class D>

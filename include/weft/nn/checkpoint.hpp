@@ -21,9 +21,10 @@ template <class M>
 struct Checkpoint {
   static_assert(sizeof(CheckModule<M>) > 0);
 
-  M module;
+  M module;  //!< what is computed again
 
   constexpr Checkpoint() = default;
+  //! Of this module.
   constexpr explicit Checkpoint(const M& of) : module(of) {}
 
   template <class Self, class Visit>

@@ -23,6 +23,7 @@
 
 namespace weft::nn {
 
+//! Whether a pass is to be learnt from, with dropout, or to be judged by.
 enum class Mode { train, evaluate };
 
 //! What a forward pass returns: the output, and what the backward pass needs of the inputs.
@@ -31,8 +32,8 @@ enum class Mode { train, evaluate };
 //! can be under way at once.
 template <class Output, class Saved>
 struct Result {
-  Output output;
-  Saved saved;
+  Output output;  //!< what the module computed
+  Saved saved;    //!< for the backward pass
 };
 
 //! The gradients of one lane: one buffer, and which parts of it were written in this update.
@@ -43,11 +44,13 @@ class Gradients {
   using Ready = std::function<void(int slot)>;
 
   Gradients() = default;
+  //! A buffer for all parameters of a layout that have gradients.
   Gradients(D& device, const ParameterLayout& layout)
       : buffer_(device, {layout.gradients}), slots_(layout.slots.size()) {
     buffer_.mark(MemoryKind::gradients);
   }
 
+  //! The buffer, of `ParameterLayout::gradients` elements.
   [[nodiscard]] float* data() const { return buffer_.data(); }
 
   //! Begins an update: the next write to each part replaces it.
@@ -65,6 +68,7 @@ class Gradients {
 
   //! Until `release`, gradients may be added to in several pieces, as in chunks of a loss.
   void hold() { held_ = true; }
+  //! The gradients that came in pieces are complete.
   void release() {
     held_ = false;
     for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
@@ -159,7 +163,9 @@ class Context {
         mode_(Mode::train),
         key_(key) {}
 
+  //! Where the pass is computed.
   [[nodiscard]] D& device() const { return *device_; }
+  //! Whether a backward pass will follow, and elements are dropped.
   [[nodiscard]] bool training() const { return mode_ == Mode::train; }
 
   //! Around the work of a stack's layer: its parameters may be there only then.
@@ -168,6 +174,7 @@ class Context {
       observer_->enter(first + static_cast<int>(layer));
     }
   }
+  //! Behind that work.
   void leave_unit(int first, std::size_t layer) const {
     if (observer_ != nullptr && first != no_unit) {
       observer_->leave(first + static_cast<int>(layer));
@@ -215,6 +222,7 @@ class Context {
   void hold_gradients() {
     if (gradients_ != nullptr) gradients_->hold();
   }
+  //! The pieces are all there.
   void release_gradients() {
     if (gradients_ != nullptr) gradients_->release();
   }

@@ -11,7 +11,7 @@ namespace weft::nn {
 
 //! Cross entropy against labels of which a share is spread evenly over the vocabulary.
 struct LabelSmoothing {
-  float smoothing = 0.1f;
+  float smoothing = 0.1f;                 //!< the share that all words have together
   token_t ignored = ops::ignore_nothing;  //!< this label counts for nothing (padding)
 
   constexpr LabelSmoothing() = default;
@@ -28,6 +28,7 @@ struct LabelSmoothing {
 //! Cross entropy: label smoothing of nothing.
 struct CrossEntropy : LabelSmoothing {
   constexpr CrossEntropy() : CrossEntropy(ops::ignore_nothing) {}
+  //! With a label that counts for nothing.
   constexpr explicit CrossEntropy(token_t ignore) : LabelSmoothing(0.0f, ignore) {}
 };
 

@@ -19,7 +19,7 @@ namespace weft::nn {
 template <class D>
 struct MemoryGradient {
   Tensor<float, D> values;  //!< (M, C)
-  ops::Write write = ops::Write::replace;
+  ops::Write write = ops::Write::replace;  //!< whether the next part replaces them
 };
 
 //! One layer.
@@ -28,17 +28,20 @@ struct MemoryGradient {
 template <index_t C, index_t H, index_t F, Norm Place = Norm::pre, bool AttentionBias = false,
           ops::Activation A = ops::Activation::relu>
 struct DecoderLayer {
+  //! The type of both attentions.
   using Attention = MultiHeadAttention<C, H, AttentionBias>;
+  //! The type of the feed-forward network.
   using Network = FeedForward<C, F, A>;
 
-  Attention self_attention;
-  Sublayer<C, Place> self_residual;
-  Attention cross_attention;
-  Sublayer<C, Place> cross_residual;
-  Network feed_forward;
-  Sublayer<C, Place> feed_forward_residual;
+  Attention self_attention;                  //!< to the target's earlier positions
+  Sublayer<C, Place> self_residual;          //!< around it
+  Attention cross_attention;                 //!< to the encoder's output
+  Sublayer<C, Place> cross_residual;         //!< around it
+  Network feed_forward;                      //!< position by position
+  Sublayer<C, Place> feed_forward_residual;  //!< around it
 
   constexpr DecoderLayer() = default;
+  //! With these probabilities of dropping an element.
   constexpr explicit DecoderLayer(Dropouts dropouts)
       : self_attention(dropouts.attention),
         self_residual(dropouts.residual),
@@ -59,8 +62,9 @@ struct DecoderLayer {
 
   template <class D>
   struct Saved {
-    typename Sublayer<C, Place>::template Saved<D> self_residual, cross_residual,
-        feed_forward_residual;
+    typename Sublayer<C, Place>::template Saved<D> self_residual;
+    typename Sublayer<C, Place>::template Saved<D> cross_residual;
+    typename Sublayer<C, Place>::template Saved<D> feed_forward_residual;
     typename Attention::template Saved<D> self_attention;
     typename Attention::template CrossSaved<D> cross_attention;
     typename Network::template Saved<D> feed_forward;

@@ -20,9 +20,10 @@ namespace weft::nn {
 //! **Errors.** `forward` throws an ArgumentError in training unless 0 <= probability < 1.
 template <index_t C>
 struct Dropout {
-  DropoutSite site;
+  DropoutSite site;  //!< its probability and its number
 
   constexpr Dropout() = default;
+  //! **Errors.** ArgumentError in training, unless 0 <= probability < 1.
   constexpr explicit Dropout(float probability) : site{probability} {}
 
   template <class Self, class Visit>

@@ -29,13 +29,14 @@ enum class Positions {
 //! **Source.** Vaswani et al. 2017, sections 3.4 and 3.5.
 template <index_t C, Positions P = Positions::sinusoidal>
 struct Embedding {
-  Parameter weight;
-  Parameter positions;
-  DropoutSite dropout;
+  Parameter weight;     //!< (vocabulary, C)
+  Parameter positions;  //!< (longest, C): learned, or computed once
+  DropoutSite dropout;  //!< of the sum of both
   bool tied = false;  //!< the weight is declared elsewhere
 
   constexpr Embedding() = default;
 
+  //! For words 0 to vocabulary - 1 and positions 0 to longest - 1.
   constexpr Embedding(index_t vocabulary, index_t longest, float dropout_probability)
       : weight{.shape = {vocabulary, C}, .initializer = Initializer::normal(deviation())},
         positions{.shape = {longest, C},
@@ -53,6 +54,7 @@ struct Embedding {
 
   //! What a tied generator shares, and its words.
   [[nodiscard]] constexpr const Parameter& output_embedding() const { return weight; }
+  //! How many words it has.
   [[nodiscard]] constexpr index_t target_vocabulary() const { return weight.shape[0]; }
 
   template <class D>

@@ -15,22 +15,25 @@
 
 namespace weft::nn {
 
-//! One layer. With `Causal` it is a layer of a language model: a position sees only earlier ones.
+//! One layer. With `causal` it is a layer of a language model: a position sees only earlier ones.
 //!
 //! **Shapes.** x, y: (N, C). H: heads. F: inner width of the feed-forward network.
 template <index_t C, index_t H, index_t F, Norm Place = Norm::pre, bool AttentionBias = false,
           ops::Activation A = ops::Activation::relu>
 struct EncoderLayer {
+  //! The type of its attention.
   using Attention = MultiHeadAttention<C, H, AttentionBias>;
+  //! The type of its feed-forward network.
   using Network = FeedForward<C, F, A>;
 
-  Attention self_attention;
-  Sublayer<C, Place> attention_residual;
-  Network feed_forward;
-  Sublayer<C, Place> feed_forward_residual;
-  bool causal = false;
+  Attention self_attention;                  //!< to all positions, or to earlier ones
+  Sublayer<C, Place> attention_residual;     //!< around it
+  Network feed_forward;                      //!< position by position
+  Sublayer<C, Place> feed_forward_residual;  //!< around it
+  bool causal = false;                       //!< whether a position sees only those up to itself
 
   constexpr EncoderLayer() = default;
+  //! With these probabilities of dropping an element.
   constexpr explicit EncoderLayer(Dropouts dropouts, bool is_causal = false)
       : self_attention(dropouts.attention),
         attention_residual(dropouts.residual),
@@ -48,7 +51,8 @@ struct EncoderLayer {
 
   template <class D>
   struct Saved {
-    typename Sublayer<C, Place>::template Saved<D> attention_residual, feed_forward_residual;
+    typename Sublayer<C, Place>::template Saved<D> attention_residual;
+    typename Sublayer<C, Place>::template Saved<D> feed_forward_residual;
     typename Attention::template Saved<D> attention;
     typename Network::template Saved<D> feed_forward;
   };

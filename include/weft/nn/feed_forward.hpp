@@ -23,11 +23,12 @@ namespace weft::nn {
 //! **Source.** Vaswani et al. 2017, eq. 2.
 template <index_t C, index_t F, ops::Activation A = ops::Activation::relu>
 struct FeedForward {
-  Linear<C, F> inner;
-  Linear<F, C> outer;
-  DropoutSite dropout;
+  Linear<C, F> inner;   //!< (F, C)
+  Linear<F, C> outer;   //!< (C, F)
+  DropoutSite dropout;  //!< of the hidden values
 
   constexpr FeedForward() = default;
+  //! With this probability of dropping a hidden value.
   constexpr explicit FeedForward(float dropout_probability) : dropout{dropout_probability} {}
 
   template <class Self, class Visit>
@@ -50,8 +51,8 @@ struct FeedForward {
   struct Saved {
     LayoutPointer<D> layout;
     Tensor<float, D> x;
-    Tensor<float, D> preactivation;  // without its bias; empty for ReLU
-    Tensor<float, D> hidden;
+    Tensor<float, D> preactivation;  //!< without its bias; empty for ReLU
+    Tensor<float, D> hidden;         //!< (N, F)
   };
 
   template <class D>

@@ -16,13 +16,16 @@ namespace weft::nn {
 //! **Shapes.** x: (N, C). weight: (V, C). bias: (V). logits: (N, V).
 template <index_t C, bool Bias = false, bool Tied = false>
 struct BasicGenerator {
+  //! What it reads in each row.
   static constexpr index_t channels = C;
+  //! Whether it has a bias.
   static constexpr bool has_bias = Bias;
 
-  Parameter weight;
-  Parameter bias;
-  Parameter source;  // where the weight is declared, if it is tied
+  Parameter weight;  //!< (V, C)
+  Parameter bias;    //!< (V)
+  Parameter source;  //!< where the weight is declared, if it is tied
 
+  //! For so many words.
   constexpr explicit BasicGenerator(index_t vocabulary) requires(!Tied)
       : weight{.shape = {vocabulary, C}, .initializer = Initializer::xavier_uniform()},
         bias{.shape = {vocabulary}} {}
@@ -46,6 +49,7 @@ struct BasicGenerator {
     if constexpr (Bias) visit("bias", self.bias);
   }
 
+  //! V.
   [[nodiscard]] constexpr index_t vocabulary() const { return weight.shape[0]; }
 
   //! logits = x W', without the bias, which the criterion adds as it reads them.
@@ -54,6 +58,7 @@ struct BasicGenerator {
     ops::matmul_nt(ctx.device(), x, ctx.value(weight), logits);
   }
 
+  //! The same as a new tensor (N, V).
   template <class D>
   [[nodiscard]] Tensor<float, D> logits(Context<D>& ctx, const Tensor<float, D>& x) const {
     auto out = ctx.empty({x.rows(), vocabulary()});

@@ -20,15 +20,15 @@ namespace weft::nn {
 
 //! What makes one language model's type different from another.
 struct LanguageModelShape {
-  index_t d_model = 512;
-  index_t heads = 8;
-  index_t d_ff = 2048;
-  index_t layers = 6;
-  Norm norm = Norm::pre;
-  bool attention_bias = false;
-  bool generator_bias = false;
-  ops::Activation activation = ops::Activation::relu;
-  Positions positions = Positions::sinusoidal;
+  index_t d_model = 512;        //!< C
+  index_t heads = 8;            //!< of each attention; they divide d_model
+  index_t d_ff = 2048;          //!< inner width of the feed-forward networks
+  index_t layers = 6;           //!< how many layers
+  Norm norm = Norm::pre;        //!< where a layer normalises
+  bool attention_bias = false;  //!< whether projections to queries, keys and values have one
+  bool generator_bias = false;  //!< whether logits have one
+  ops::Activation activation = ops::Activation::relu;  //!< of the feed-forward networks
+  Positions positions = Positions::sinusoidal;         //!< what is added to embeddings
   bool tie = false;  //!< the embedding is the generator's weight
 };
 
@@ -39,14 +39,19 @@ struct LanguageModelShape {
 //! normalises after its branches and has all biases.
 template <LanguageModelShape S>
 struct LanguageModel {
+  //! What it was made for.
   static constexpr LanguageModelShape shape = S;
+  //! d_model.
   static constexpr index_t C = S.d_model;
+  //! The type of its embedding.
   using EmbeddingType = Embedding<C, S.positions>;
+  //! The type of its layers.
   using Layer = EncoderLayer<C, S.heads, S.d_ff, S.norm, S.attention_bias, S.activation>;
+  //! The type of its stack.
   using Encoder = LayerStack<Layer, S.layers, C, S.norm == Norm::pre>;
 
-  EmbeddingType embedding;
-  Encoder encoder;
+  EmbeddingType embedding;  //!< from words to rows
+  Encoder encoder;          //!< the layers
 
   //! **Errors.** ShapeError unless vocabulary > 0 and longest > 0.
   constexpr explicit LanguageModel(index_t vocabulary, index_t longest = 1024,
@@ -67,6 +72,7 @@ struct LanguageModel {
   //! The weight that a tied generator shares.
   [[nodiscard]] constexpr const Parameter& output_embedding() const { return embedding.weight; }
 
+  //! How many words it can say.
   [[nodiscard]] constexpr index_t target_vocabulary() const { return embedding.weight.shape[0]; }
 
   //! The longest sequence that can be read.

@@ -19,8 +19,8 @@ namespace weft::nn {
 //! **Shapes.** x, y: (N, C). weight, bias: (C).
 template <index_t C>
 struct LayerNorm {
-  Parameter weight{.shape = {C}, .initializer = Initializer::constant(1.0f)};
-  Parameter bias{.shape = {C}};
+  Parameter weight{.shape = {C}, .initializer = Initializer::constant(1.0f)};  //!< (C)
+  Parameter bias{.shape = {C}};                                                //!< (C)
 
   template <class Self, class Visit>
   static constexpr void members(Self& self, Visit&& visit) {
@@ -31,7 +31,7 @@ struct LayerNorm {
   template <class D>
   struct Saved {
     Tensor<float, D> x;
-    Tensor<ops::RowMoments, D> moments;
+    Tensor<ops::RowMoments, D> moments;  //!< of each row
   };
 
   template <class D>

@@ -22,11 +22,13 @@ template <class Layer, index_t Layers, index_t C, bool FinalNorm>
 struct LayerStack {
   static_assert(Layers > 0, "a stack needs at least one layer");
 
+  //! in order
   std::array<Layer, static_cast<std::size_t>(Layers)> layers;
-  LayerNorm<C> norm;
-  int first_unit = no_unit;  // of the layers, among the layout's units
+  LayerNorm<C> norm;         //!< behind the last, if FinalNorm
+  int first_unit = no_unit;  //!< of the layers, among the layout's units
 
   constexpr LayerStack() = default;
+  //! Layers that are all like this one.
   constexpr explicit LayerStack(const Layer& layer) { layers.fill(layer); }
 
   template <class Self, class Visit>

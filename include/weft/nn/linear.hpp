@@ -41,8 +41,9 @@ void bias_gradient(Context<D>& ctx, const Parameter& bias, const Tensor<float, D
 //! **Shapes.** x: (N, In). y: (N, Out). weight: (Out, In). bias: (Out).
 template <index_t In, index_t Out, bool Bias = true>
 struct Linear {
+  //! (Out, In).
   Parameter weight{.shape = {Out, In}, .initializer = Initializer::xavier_uniform()};
-  Parameter bias{.shape = {Out}};
+  Parameter bias{.shape = {Out}};  //!< (Out); unused without Bias
 
   template <class Self, class Visit>
   static constexpr void members(Self& self, Visit&& visit) {

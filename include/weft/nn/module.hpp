@@ -59,6 +59,7 @@ using ForwardOf = ForwardTypes<decltype(&M::template forward<D>)>;
 //! What a module reads, and what it writes, on a device of type D.
 template <class M, class D = Cpu>
 using InputOf = typename detail::ForwardOf<M, D>::Input;
+//! What a module writes, on a device of type D.
 template <class M, class D = Cpu>
 using OutputOf = typename detail::ForwardOf<M, D>::Output;
 

@@ -31,14 +31,20 @@ template <index_t C, index_t H, bool Bias = false>
 struct MultiHeadAttention {
   static_assert(H > 0 && C % H == 0,
                 "the heads must divide d_model: choose heads such that d_model % heads == 0");
+  //! Channels of a head.
   static constexpr index_t head_size = C / H;
 
-  Parameter query_weight = weight(), key_weight = weight(), value_weight = weight();
-  Parameter query_bias{.shape = {C}}, key_bias{.shape = {C}}, value_bias{.shape = {C}};
-  Linear<C, C, Bias> output;
-  DropoutSite dropout{.operations = H};
+  Parameter query_weight = weight();     //!< (C, C)
+  Parameter key_weight = weight();       //!< (C, C)
+  Parameter value_weight = weight();     //!< (C, C)
+  Parameter query_bias{.shape = {C}};    //!< (C); biases are unused without Bias
+  Parameter key_bias{.shape = {C}};      //!< (C)
+  Parameter value_bias{.shape = {C}};    //!< (C)
+  Linear<C, C, Bias> output;             //!< (C, C), of all heads' results
+  DropoutSite dropout{.operations = H};  //!< of the probabilities, a mask a head
 
   constexpr MultiHeadAttention() = default;
+  //! With this probability of dropping a probability.
   constexpr explicit MultiHeadAttention(float dropout_probability)
       : dropout{.probability = dropout_probability, .operations = H} {}
 
@@ -67,19 +73,22 @@ struct MultiHeadAttention {
   struct Saved {
     LayoutPointer<D> layout;
     Tensor<float, D> x;
-    Tensor<float, D> projected;  // (N, 3 C): queries, keys, values
-    Tensor<float, D> attended;   // (N, C)
-    Tensor<float, D> log_sums;   // (N, H)
+    Tensor<float, D> projected;  //!< (N, 3 C): queries, keys, values
+    Tensor<float, D> attended;   //!< (N, C)
+    Tensor<float, D> log_sums;   //!< (N, H)
   };
 
+  //! What the backward pass of cross-attention needs.
   template <class D>
   struct CrossSaved {
-    LayoutPointer<D> layout, memory_layout;
-    Tensor<float, D> x, memory;
-    Tensor<float, D> queries;      // (N, C)
-    Tensor<float, D> keys_values;  // (M, 2 C)
-    Tensor<float, D> attended;     // (N, C)
-    Tensor<float, D> log_sums;     // (N, H)
+    LayoutPointer<D> layout;
+    LayoutPointer<D> memory_layout;
+    Tensor<float, D> x;
+    Tensor<float, D> memory;
+    Tensor<float, D> queries;      //!< (N, C)
+    Tensor<float, D> keys_values;  //!< (M, 2 C)
+    Tensor<float, D> attended;     //!< (N, C)
+    Tensor<float, D> log_sums;     //!< (N, H)
   };
 
   //! Self-attention; with `causal`, position t sees positions 0 to t.

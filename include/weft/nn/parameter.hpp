@@ -30,13 +30,17 @@ namespace weft::nn {
 
 //! How a parameter starts.
 struct Initializer {
+  //! The distribution.
   enum class Kind { constant, normal, uniform, xavier_uniform, sinusoids, sinusoids_in_halves };
 
-  Kind kind = Kind::constant;
+  Kind kind = Kind::constant;  //!< which distribution
   float scale = 0.0f;  //!< the constant, standard deviation, half width, or gain
 
+  //! The same everywhere.
   static constexpr Initializer constant(float value) { return {Kind::constant, value}; }
+  //! Normal of mean 0 and this standard deviation.
   static constexpr Initializer normal(float deviation) { return {Kind::normal, deviation}; }
+  //! Uniform in -bound to bound.
   static constexpr Initializer uniform(float bound) { return {Kind::uniform, bound}; }
   //! Uniform in +-gain sqrt(6 / (rows + columns)).
   static constexpr Initializer xavier_uniform(float gain = 1.0f) {
@@ -54,8 +58,8 @@ struct Initializer {
 //! gradients: each use accumulates on its own, and the sum is made once at the end of an update,
 //! so that it does not depend on which device works on which use.
 struct Parameter {
-  Shape shape;
-  Initializer initializer{};
+  Shape shape;                   //!< (rows, columns), or (columns)
+  Initializer initializer{};     //!< how it starts
   bool trained = true;           //!< false: no gradient is computed, no optimizer sees it
   bool computed = false;         //!< a table that is computed once and never saved
   index_t value_offset = -1;     //!< in elements from the start of the value buffer
@@ -63,6 +67,7 @@ struct Parameter {
   int slot = -1;                 //!< the number among all places for gradients
   int slots = 1;                 //!< how many follow each other, if several were joined
 
+  //! How many numbers it has.
   [[nodiscard]] constexpr index_t size() const { return shape.size(); }
 };
 
@@ -78,9 +83,9 @@ constexpr Parameter joined(const Parameter& first, int count) {
 
 //! A place where elements are dropped: its probability and the operation numbers of its masks.
 struct DropoutSite {
-  float probability = 0.0f;
+  float probability = 0.0f;      //!< of dropping an element
   std::uint32_t operations = 1;  //!< attention takes one a head
-  std::uint32_t operation = 0;
+  std::uint32_t operation = 0;   //!< the first of its numbers
 };
 
 namespace detail {

@@ -21,7 +21,7 @@ inline constexpr int no_unit = -1;
 struct TiedGradient {
   index_t from;  //!< place of the use in the gradient buffer
   index_t to;    //!< place of the weight
-  index_t size;
+  index_t size;  //!< how many gradients
 };
 
 //! The sizes of the buffers.
@@ -35,7 +35,7 @@ struct ParameterLayout {
   index_t values = 0;            //!< length of the value buffer
   index_t gradients = 0;         //!< length of the gradient buffer
   std::uint32_t operations = 0;  //!< numbers given to dropout
-  std::vector<TiedGradient> tied;
+  std::vector<TiedGradient> tied;                  //!< further uses of shared weights
   std::vector<std::pair<index_t, index_t>> slots;  //!< offset and size of each place for gradients
   std::vector<Range> units;  //!< the trained parameters of each layer of a stack, in order
 };
@@ -127,8 +127,8 @@ void place_others(Module& module, ParameterLayout& layout) {
 
 //! A parameter with its name: the path from the outermost module, parts joined by dots.
 struct NamedParameter {
-  std::string name;
-  Parameter parameter;
+  std::string name;     //!< such as "encoder.layers.0.feed_forward.inner.weight"
+  Parameter parameter;  //!< its place and shape
 };
 
 namespace detail {

@@ -12,6 +12,7 @@ namespace weft::nn {
 //! What a backward pass put off, in its order. It holds the activations that it needs.
 class PutOff {
  public:
+  //! Does `work` in its turn, behind what was put off before.
   void add(std::function<void()> work) { works_.push_back(std::move(work)); }
 
   //! Does it all, and forgets each part when it is done.

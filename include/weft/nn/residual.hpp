@@ -23,9 +23,10 @@ struct Residual {
   static_assert(modules_meet<M, M>,
                 "the module of a Residual must write as many channels as it reads");
 
-  M branch;
+  M branch;  //!< m
 
   constexpr Residual() = default;
+  //! Around this module.
   constexpr explicit Residual(const M& module) : branch(module) {}
 
   template <class Self, class Visit>

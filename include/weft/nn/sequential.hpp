@@ -47,9 +47,10 @@ struct Sequential {
   static_assert(sizeof...(Ms) > 0, "a Sequential needs at least one module");
   static_assert(sizeof(detail::Chain<Ms...>) > 0);
 
-  std::tuple<Ms...> modules;
+  std::tuple<Ms...> modules;  //!< in order
 
   constexpr Sequential() = default;
+  //! Of these modules.
   constexpr explicit Sequential(const Ms&... in_order) : modules(in_order...) {}
 
   template <class Self, class Visit>
@@ -57,7 +58,9 @@ struct Sequential {
     visit("", self.modules);
   }
 
+  //! The module that reads the input.
   using First = std::tuple_element_t<0, std::tuple<Ms...>>;
+  //! The module that writes the output.
   using Last = std::tuple_element_t<sizeof...(Ms) - 1, std::tuple<Ms...>>;
 
   //! What a tied generator shares, and its words, where the first module has them.
@@ -66,6 +69,7 @@ struct Sequential {
     first.output_embedding();
   }
   { return std::get<0>(modules).output_embedding(); }
+  //! How many words a tied generator has.
   [[nodiscard]] constexpr index_t target_vocabulary() const requires requires(const First& first) {
     first.target_vocabulary();
   }

@@ -36,10 +36,11 @@ enum class Norm {
 //! **Source.** Post: Vaswani et al. 2017, section 3.1. Pre: Xiong et al. 2020.
 template <index_t C, Norm Place>
 struct Sublayer {
-  LayerNorm<C> norm;
-  DropoutSite dropout;
+  LayerNorm<C> norm;    //!< before the branch or behind the sum
+  DropoutSite dropout;  //!< of the branch's output
 
   constexpr Sublayer() = default;
+  //! With this probability of dropping an element of the branch.
   constexpr explicit Sublayer(float dropout_probability) : dropout{dropout_probability} {}
 
   template <class Self, class Visit>
@@ -91,6 +92,7 @@ struct Sublayer {
     ops::Write write;          //!< whether it replaces or adds there
   };
 
+  //! The branch's half of the way back begins. **Shapes.** dy: (N, C).
   template <class D>
   [[nodiscard]] Turn<D> begin_backward(Context<D>& ctx, Saved<D>& saved,
                                        const Tensor<float, D>& dy) const {
@@ -109,6 +111,7 @@ struct Sublayer {
     return turn;
   }
 
+  //! The gradient of the layer's input, when the branch is done.
   template <class D>
   [[nodiscard]] Tensor<float, D> end_backward(Context<D>& ctx, Saved<D>& saved,
                                               Turn<D>&& turn) const {

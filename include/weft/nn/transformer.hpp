@@ -27,18 +27,18 @@ enum class Tie {
 //! What makes one Transformer type different from another. Sizes that need no code of their own
 //! (vocabularies, batches, probabilities) are given at run time.
 struct TransformerShape {
-  index_t d_model = 512;
-  index_t heads = 8;
-  index_t d_ff = 2048;
-  index_t encoder_layers = 6;
-  index_t decoder_layers = 6;
-  Norm norm = Norm::pre;
-  bool final_norms = false;  //!< with Norm::post too: a norm behind each stack, as nn.Transformer
-  bool attention_bias = false;
-  bool generator_bias = false;
-  ops::Activation activation = ops::Activation::relu;
-  Positions positions = Positions::sinusoidal;
-  Tie tie = Tie::none;
+  index_t d_model = 512;        //!< C
+  index_t heads = 8;            //!< of each attention; they divide d_model
+  index_t d_ff = 2048;          //!< inner width of the feed-forward networks
+  index_t encoder_layers = 6;   //!< at least one
+  index_t decoder_layers = 6;   //!< at least one
+  Norm norm = Norm::pre;        //!< where a layer normalises
+  bool final_norms = false;     //!< with Norm::post too: a norm behind each stack, as nn.Transformer
+  bool attention_bias = false;  //!< whether projections to queries, keys and values have one
+  bool generator_bias = false;  //!< whether logits have one
+  ops::Activation activation = ops::Activation::relu;  //!< of the feed-forward networks
+  Positions positions = Positions::sinusoidal;         //!< what is added to embeddings
+  Tie tie = Tie::none;                                 //!< which embeddings are one
 
   //! Whether encoder and decoder end with a norm of their own: where layers begin with theirs,
   //! nothing else normalises the last one's output.
@@ -47,8 +47,8 @@ struct TransformerShape {
 
 //! The sizes of a Transformer that are known only when it is made.
 struct TransformerSizes {
-  index_t source_vocabulary = 0;
-  index_t target_vocabulary = 0;
+  index_t source_vocabulary = 0;  //!< words that can be read
+  index_t target_vocabulary = 0;  //!< words that can be said
   index_t longest = 1024;  //!< positions: the longest sequence that can be read or written
 };
 
@@ -56,7 +56,7 @@ struct TransformerSizes {
 //! source.
 template <class D = Cpu>
 struct TranslationInput {
-  TokenSequences<D> source;
+  TokenSequences<D> source;  //!< what is translated
   TokenSequences<D> target;  //!< begins with the mark of the beginning
 };
 
@@ -64,18 +64,25 @@ struct TranslationInput {
 //! of it, a chunk at a time.
 template <TransformerShape S>
 struct Transformer {
+  //! What it was made for.
   static constexpr TransformerShape shape = S;
+  //! d_model.
   static constexpr index_t C = S.d_model;
+  //! The type of the encoder's layers.
   using EncoderLayerType = EncoderLayer<C, S.heads, S.d_ff, S.norm, S.attention_bias, S.activation>;
+  //! The type of the decoder's layers.
   using DecoderLayerType = DecoderLayer<C, S.heads, S.d_ff, S.norm, S.attention_bias, S.activation>;
+  //! The type of the encoder.
   using Encoder = LayerStack<EncoderLayerType, S.encoder_layers, C, S.has_final_norms()>;
+  //! The type of the decoder.
   using Decoder = LayerStack<DecoderLayerType, S.decoder_layers, C, S.has_final_norms()>;
+  //! The type of both embeddings.
   using EmbeddingType = Embedding<C, S.positions>;
 
-  EmbeddingType source_embedding;
-  EmbeddingType target_embedding;
-  Encoder encoder;
-  Decoder decoder;
+  EmbeddingType source_embedding;  //!< of the words that are read
+  EmbeddingType target_embedding;  //!< of the words that are said
+  Encoder encoder;                 //!< the source's layers
+  Decoder decoder;                 //!< the target's layers
 
   //! **Errors.** ShapeError unless the vocabularies are positive, and equal where all is tied.
   constexpr explicit Transformer(TransformerSizes sizes, Dropouts dropouts = {})
@@ -110,6 +117,7 @@ struct Transformer {
     return S.tie == Tie::all ? source_embedding.weight : target_embedding.weight;
   }
 
+  //! How many words it can say.
   [[nodiscard]] constexpr index_t target_vocabulary() const {
     return target_embedding.weight.shape[0];
   }
@@ -119,10 +127,11 @@ struct Transformer {
 
   template <class D>
   struct Saved {
-    typename EmbeddingType::template Saved<D> source, target;
+    typename EmbeddingType::template Saved<D> source;
+    typename EmbeddingType::template Saved<D> target;
     typename Encoder::template Saved<D> encoder;
     typename Decoder::template Saved<D> decoder;
-    Tensor<float, D> memory;
+    Tensor<float, D> memory;  //!< the encoder's output (M, C)
     LayoutPointer<D> memory_layout;
   };
 

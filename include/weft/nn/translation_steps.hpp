@@ -21,7 +21,7 @@ namespace weft::nn {
 //! What encoder layers hand on: the source's rows. The target's tokens come along.
 template <index_t C, class D>
 struct Encoding {
-  Rows<C, D> rows;
+  Rows<C, D> rows;           //!< (M, C)
   TokenSequences<D> target;  //!< empty in a gradient
 };
 
@@ -29,20 +29,22 @@ struct Encoding {
 //! layers read. In a gradient, `memory` is the sum of what the layers behind have added.
 template <index_t C, index_t readers, class D>
 struct Decoding {
-  Rows<C, D> rows;
+  Rows<C, D> rows;    //!< (N, C)
   Rows<C, D> memory;  //!< empty where there are no more readers
 };
 
+//! As its type says.
 template <index_t C, index_t readers, class D>
 inline constexpr index_t readers_left<Decoding<C, readers, D>> = readers;
 
 //! The source's embedding.
 template <index_t C, Positions P>
 struct ReadSource {
-  Embedding<C, P> embedding;
-  index_t target_words = 0;
+  Embedding<C, P> embedding;  //!< of the source's words
+  index_t target_words = 0;   //!< how many words the target has
 
   constexpr ReadSource() = default;
+  //! Of the source's embedding, and how many words the target has.
   constexpr ReadSource(const Embedding<C, P>& source, index_t target_vocabulary)
       : embedding(source), target_words(target_vocabulary) {}
 
@@ -53,6 +55,7 @@ struct ReadSource {
 
   //! What a generator asks a model; a tied one would find no weight (see `steps_of`).
   [[nodiscard]] constexpr const Parameter& output_embedding() const { return embedding.weight; }
+  //! How many words the target has.
   [[nodiscard]] constexpr index_t target_vocabulary() const { return target_words; }
 
   template <class D>
@@ -76,7 +79,7 @@ struct ReadSource {
 //! A layer of the encoder.
 template <index_t C, class Layer>
 struct EncoderStep {
-  Layer layer;
+  Layer layer;  //!< the encoder's own
 
   template <class Self, class Visit>
   static constexpr void members(Self& self, Visit&& visit) {
@@ -106,8 +109,8 @@ struct EncoderStep {
 //! of the decoder will read the encoder's output.
 template <index_t C, Positions P, bool FinalNorm, index_t readers>
 struct ReadTarget {
-  LayerNorm<C> norm;
-  Embedding<C, P> embedding;
+  LayerNorm<C> norm;          //!< of the encoder's output, if FinalNorm
+  Embedding<C, P> embedding;  //!< of the target's words
 
   template <class Self, class Visit>
   static constexpr void members(Self& self, Visit&& visit) {
@@ -153,7 +156,7 @@ template <index_t C, class Layer, index_t readers>
 struct DecoderStep {
   static_assert(readers > 0, "a DecoderStep is one of the readers of the encoder's output");
 
-  Layer layer;
+  Layer layer;  //!< the decoder's own
 
   template <class Self, class Visit>
   static constexpr void members(Self& self, Visit&& visit) {
@@ -192,7 +195,7 @@ struct DecoderStep {
 //! The end of the decoder, with its norm if it has one. Nobody reads the encoder's output any more.
 template <index_t C, bool FinalNorm>
 struct EndDecoder {
-  LayerNorm<C> norm;
+  LayerNorm<C> norm;  //!< of the decoder's output, if FinalNorm
 
   template <class Self, class Visit>
   static constexpr void members(Self& self, Visit&& visit) {

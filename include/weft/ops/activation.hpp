@@ -16,6 +16,7 @@
 
 namespace weft::ops {
 
+//! What stands between the two products of a feed-forward network.
 enum class Activation { identity, relu, gelu, silu };
 
 namespace detail {

@@ -14,21 +14,23 @@ namespace weft::ops {
 //! `data + n * stride + h * head_size`. One product makes all three, and nothing is copied apart.
 template <class T>
 struct HeadRows {
-  T* data = nullptr;
-  index_t stride = 0;
+  T* data = nullptr;   //!< the first row's first head
+  index_t stride = 0;  //!< elements from row to row
 };
 
 //! The sizes and masks of an attention.
 template <class D>
 struct AttentionProblem {
-  index_t heads;
-  index_t head_size;
+  index_t heads;                          //!< H
+  index_t head_size;                      //!< channels of a head
   bool causal;                            //!< query t sees keys 0 to t
   float scale;                            //!< of the scores: 1 / sqrt(head_size)
   const SequenceLayout<D>* query_layout;  //!< Nq rows
   const SequenceLayout<D>* key_layout;    //!< Nk rows; sequence b attends to sequence b
   DropoutMask dropout;  //!< of the probabilities; head h uses the operation `operation + h`
 
+  //! **Errors.** ShapeError, which begins with `name`, unless queries and keys have as many
+  //! sequences.
   void check(const char* name) const {
     if (query_layout->sequences() != key_layout->sequences()) {
       throw ShapeError(text(name, ": ", query_layout->sequences(), " sequences of queries and ",

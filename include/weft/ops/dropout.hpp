@@ -23,8 +23,8 @@ namespace weft::ops {
 //! (c / 128 * 16 + c % 16, position, sequence, operation), so that sixteen neighbours come from
 //! sixteen calls side by side and need no shuffling.
 struct DropoutMask {
-  RandomKey key;
-  std::uint32_t operation = 0;
+  RandomKey key;                //!< of the update
+  std::uint32_t operation = 0;  //!< the number of the place that drops
   std::uint32_t threshold = 0;  //!< of 65536: an element is dropped if its 16 bits are below
   float scale = 1.0f;           //!< 1 / (1 - probability)
 
@@ -42,6 +42,7 @@ struct DropoutMask {
     scale = 65536.0f / static_cast<float>(65536 - threshold);
   }
 
+  //! Whether it drops anything.
   [[nodiscard]] WEFT_HOST_DEVICE constexpr bool active() const { return threshold != 0; }
 
   //! How many columns one group of Philox calls decides.
@@ -88,6 +89,7 @@ struct DropoutMask {
     return philox({{counter, row.position, row.sequence, operation}}, key);
   }
 
+  //! The factor of one column of a GPU's lane: 0 or `scale`.
   WEFT_HOST_DEVICE float lane_factor(const PhiloxBlock& words, int turn, int lane) const {
     const std::uint32_t word = words[turn];
     const std::uint32_t bits = lane % 32 < 16 ? word & 0xffffu : word >> 16;

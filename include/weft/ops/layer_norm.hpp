@@ -16,11 +16,12 @@
 
 namespace weft::ops {
 
+//! Added to the variance, as PyTorch does.
 inline constexpr float layer_norm_epsilon = 1e-5f;
 
 //! What the backward pass needs of each row.
 struct RowMoments {
-  float mean;
+  float mean;  //!< over the row
   float rstd;  //!< 1 / sqrt(variance + epsilon)
 };
 

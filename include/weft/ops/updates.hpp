@@ -13,22 +13,23 @@ namespace weft::ops {
 struct AdamStep {
   float gradient_scale;    //!< 1 / count of tokens, times what clipping asks for
   float beta2;             //!< decay of the second moment
-  float share1, share2;    //!< 1 - beta of both, not from a rounded beta: 0.999 would cost 1e-5
+  float share1;            //!< 1 - beta1, not from a rounded beta: 0.999 would cost 1e-5
+  float share2;            //!< 1 - beta2
   float step_size;         //!< rate / (1 - beta1^t)
   float inverse_sqrt_correction;  //!< 1 / sqrt(1 - beta2^t)
-  float epsilon;
+  float epsilon;                  //!< added to the root of the second moment
   float coupled_decay;     //!< Adam: added to the gradient as decay * value
   float decoupled_factor;  //!< AdamW: the value is multiplied by 1 - rate * decay; 1 for Adam
 };
 
 //! One step of stochastic gradient descent with momentum.
 struct SgdStep {
-  float gradient_scale;
-  float rate;
-  float momentum;
-  float decay;
+  float gradient_scale;  //!< 1 / count of tokens, times what clipping asks for
+  float rate;            //!< the learning rate
+  float momentum;        //!< the share of the velocity that is kept
+  float decay;           //!< added to the gradient as decay * value
   bool first;     //!< the buffer of the first step is the gradient itself, as in PyTorch
-  bool nesterov;
+  bool nesterov;  //!< whether the gradient is looked up ahead
 };
 
 namespace detail {

@@ -16,9 +16,10 @@ namespace weft::optim {
 
 //! The settings of Adam, with PyTorch's names and defaults.
 struct AdamSettings {
-  double beta1 = 0.9;
-  double beta2 = 0.999;
-  double epsilon = 1e-8;
+  double beta1 = 0.9;     //!< decay of the first moment
+  double beta2 = 0.999;   //!< decay of the second moment
+  double epsilon = 1e-8;  //!< added to the root of the second moment
+  //! Adam adds weight_decay * value to the gradient; AdamW takes rate * weight_decay of each value.
   double weight_decay = 0.0;
 };
 
@@ -29,9 +30,12 @@ struct AdamSettings {
 template <bool Decoupled>
 class BasicAdam {
  public:
+  //! What is the same for all parameters in an update.
   using Step = ops::AdamStep;
+  //! The names of its buffers in saved states.
   static constexpr std::array<std::string_view, 2> state_names{"first_moment", "second_moment"};
 
+  //! **Errors.** ArgumentError for settings that are out of their ranges.
   explicit BasicAdam(AdamSettings settings = {}) : settings_(settings) {
     const auto decay = [](double beta) { return beta >= 0.0 && beta < 1.0; };
     if (!decay(settings.beta1) || !decay(settings.beta2) || !(settings.epsilon >= 0.0) ||
@@ -42,8 +46,10 @@ class BasicAdam {
     }
   }
 
+  //! As the constructor was given them.
   [[nodiscard]] const AdamSettings& settings() const { return settings_; }
 
+  //! What update t = 1, 2, ... does at a rate, with gradients multiplied by a scale.
   [[nodiscard]] Step step(index_t update, double rate, double gradient_scale) const {
     const auto t = static_cast<double>(update);
     const double correction1 = 1.0 - std::pow(settings_.beta1, t);
@@ -60,6 +66,8 @@ class BasicAdam {
             .decoupled_factor = Decoupled ? static_cast<float>(1.0 - rate * decay) : 1.0f};
   }
 
+  //! Updates a part of the parameters. **Shapes.** All arrays begin with the first parameter's
+  //! element.
   template <class D>
   static void update(D& device, const Step& step, Part part, const float* gradients, float* values,
                      const std::array<float*, 2>& state) {
@@ -71,7 +79,9 @@ class BasicAdam {
   AdamSettings settings_;
 };
 
+//! Adam as PyTorch's `torch.optim.Adam`.
 using Adam = BasicAdam<false>;
+//! Adam whose weight decay is decoupled, as `torch.optim.AdamW`.
 using AdamW = BasicAdam<true>;
 
 static_assert(Optimizer<Adam>);

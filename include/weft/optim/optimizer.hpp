@@ -15,9 +15,9 @@ namespace weft::optim {
 //! Blocks `begin` to `end` - 1 (see ops/blocks.hpp) of n parameters: the part that one device or
 //! rank updates.
 struct Part {
-  index_t parameters;
-  index_t begin;
-  index_t end;
+  index_t parameters;  //!< n
+  index_t begin;       //!< the first block
+  index_t end;         //!< one past the last block
 };
 
 //! A rule that turns gradients into new values.

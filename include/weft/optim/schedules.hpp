@@ -22,8 +22,9 @@ concept RateSchedule = requires(const S& schedule, index_t update) {
 
 //! The same rate always.
 struct Constant {
-  double rate;
+  double rate;  //!< of every update
 
+  //! The rate of an update.
   double operator()(index_t) const { return rate; }
 };
 
@@ -31,10 +32,11 @@ struct Constant {
 //!
 //! **Source.** Vaswani et al. 2017, eq. 3.
 struct Noam {
-  index_t d_model;
-  double factor = 1.0;
-  index_t warmup = 4000;
+  index_t d_model;        //!< channels of the model
+  double factor = 1.0;    //!< multiplies every rate
+  index_t warmup = 4000;  //!< updates in which the rate rises
 
+  //! The rate of an update.
   double operator()(index_t update) const {
     const auto t = static_cast<double>(update);
     const auto w = static_cast<double>(warmup);
@@ -49,10 +51,11 @@ struct Noam {
 //! **Source.** fairseq's inverse_sqrt with the `--warmup-init-lr 1e-07` of its recipes. fairseq makes
 //! update t with the rate of t - 1, so its first one has `initial`.
 struct InverseSquareRoot {
-  double peak;
-  index_t warmup = 4000;
-  double initial = 1e-7;
+  double peak;            //!< the highest rate
+  index_t warmup = 4000;  //!< updates in which the rate rises
+  double initial = 1e-7;  //!< before the first update
 
+  //! The rate of an update.
   double operator()(index_t update) const {
     const auto t = static_cast<double>(update);
     const auto w = static_cast<double>(warmup);
@@ -63,10 +66,11 @@ struct InverseSquareRoot {
 
 //! rate * gamma^(updates done / step_size): PyTorch's StepLR, counted in updates.
 struct StepDecay {
-  double rate;
-  index_t step_size;
-  double gamma = 0.1;
+  double rate;         //!< of the first updates
+  index_t step_size;   //!< updates between two changes
+  double gamma = 0.1;  //!< multiplies the rate at each
 
+  //! The rate of an update. **Errors.** ArgumentError unless step_size > 0.
   double operator()(index_t update) const {
     if (step_size < 1) throw ArgumentError(text("StepDecay: a step size of ", step_size));
     return rate * std::pow(gamma, static_cast<double>((update - 1) / step_size));

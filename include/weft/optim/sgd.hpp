@@ -15,9 +15,9 @@ namespace weft::optim {
 
 //! The settings of SGD, with PyTorch's names and defaults.
 struct SgdSettings {
-  double momentum = 0.0;
-  double weight_decay = 0.0;
-  bool nesterov = false;
+  double momentum = 0.0;      //!< the share of the velocity that is kept
+  double weight_decay = 0.0;  //!< added to the gradient as weight_decay * value
+  bool nesterov = false;      //!< Nesterov's form of momentum
 };
 
 //! SGD; with `Momentum`, one buffer of velocities.
@@ -28,7 +28,9 @@ struct SgdSettings {
 template <bool Momentum>
 class BasicSgd {
  public:
+  //! What is the same for all parameters in an update.
   using Step = ops::SgdStep;
+  //! The names of its buffers in saved states.
   static constexpr auto state_names = [] {
     if constexpr (Momentum) {
       return std::array<std::string_view, 1>{"velocity"};
@@ -37,6 +39,7 @@ class BasicSgd {
     }
   }();
 
+  //! **Errors.** ArgumentError for settings that are out of their ranges.
   explicit BasicSgd(SgdSettings settings = {}) : settings_(settings) {
     if (!(settings.momentum >= 0.0 && settings.momentum < 1.0) ||
         !(settings.weight_decay >= 0.0)) {
@@ -49,8 +52,10 @@ class BasicSgd {
     }
   }
 
+  //! As the constructor was given them.
   [[nodiscard]] const SgdSettings& settings() const { return settings_; }
 
+  //! What update t = 1, 2, ... does at a rate, with gradients multiplied by a scale.
   [[nodiscard]] Step step(index_t update, double rate, double gradient_scale) const {
     return {.gradient_scale = static_cast<float>(gradient_scale),
             .rate = static_cast<float>(rate),
@@ -60,6 +65,8 @@ class BasicSgd {
             .nesterov = settings_.nesterov};
   }
 
+  //! Updates a part of the parameters. **Shapes.** All arrays begin with the first parameter's
+  //! element.
   template <class D>
   static void update(D& device, const Step& step, Part part, const float* gradients, float* values,
                      const std::array<float*, state_names.size()>& state) {
@@ -73,7 +80,9 @@ class BasicSgd {
   SgdSettings settings_;
 };
 
+//! SGD without momentum: no buffers.
 using Sgd = BasicSgd<false>;
+//! SGD with momentum: one buffer.
 using SgdMomentum = BasicSgd<true>;
 
 static_assert(Optimizer<Sgd>);

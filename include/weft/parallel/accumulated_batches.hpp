@@ -31,6 +31,7 @@ class AccumulatedBatches {
       if (!kept_) *batches_ = {};
     }
 
+    //! Whether it is the update's first batch.
     [[nodiscard]] bool is_first() const { return number_ == 0; }
 
     //! Of the random numbers of this batch, in the update that follows `steps` others.
@@ -47,6 +48,7 @@ class AccumulatedBatches {
     //! The losses of the update's micro-batches so far, in their order.
     [[nodiscard]] std::span<LossSum> all_losses() const { return batches_->losses_; }
 
+    //! Another batch of the update follows.
     void keep() { kept_ = true; }
 
    private:
@@ -62,6 +64,7 @@ class AccumulatedBatches {
     bool kept_ = false;
   };
 
+  //! The next batch's turn.
   [[nodiscard]] Turn begin(const Recipe& recipe) { return Turn(*this, recipe.micro_batches); }
 
  private:

@@ -17,13 +17,13 @@ namespace weft::parallel {
 
 //! How large buckets are.
 struct BucketSizes {
-  index_t bytes = 25 << 20;
+  index_t bytes = 25 << 20;       //!< of a bucket
   index_t first_bytes = 1 << 20;  //!< of the bucket that is ready first
 };
 
 //! Blocks of parameters whose gradients are sent in one message to each rank.
 struct Bucket {
-  Range blocks;
+  Range blocks;              //!< blocks of the parameters
   std::vector<int> slots{};  //!< the places for gradients that have to be ready, tied uses included
 
   friend constexpr bool operator==(const Bucket&, const Bucket&) = default;

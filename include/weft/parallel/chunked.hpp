@@ -60,13 +60,14 @@ struct Chunked {
                 "the second argument of Chunked is a criterion, such as nn::LabelSmoothing or "
                 "nn::CrossEntropy: it needs the numbers ignored and smoothing");
 
+  //! What it reads in each row.
   static constexpr index_t channels = Generator::channels;
   //! A chunk that no sequence is longer than: everything at once.
   static constexpr index_t whole = index_t{1} << 40;
 
-  Generator generator;
-  Criterion criterion;
-  index_t chunk = 5;
+  Generator generator;  //!< makes logits
+  Criterion criterion;  //!< makes a loss of them
+  index_t chunk = 5;    //!< positions of each sequence at a time
 
   //! **Errors.** ArgumentError unless chunk > 0.
   constexpr explicit Chunked(const Generator& g, const Criterion& c = {}, index_t positions = 5)
@@ -80,14 +81,16 @@ struct Chunked {
   constexpr explicit Chunked(const Model& model, const Criterion& c = {}, index_t positions = 5)
       : Chunked(Generator(model), c, positions) {}
 
+  //! Shows the generator; see `nn::Module`.
   template <class Self, class Visit>
   static constexpr void members(Self& self, Visit&& visit) {
     visit("generator", self.generator);
   }
 
+  //! What the backward pass needs: the gradient, already.
   template <class D>
   struct Saved {
-    Tensor<float, D> dx;  // the gradient of the sum of losses for the output
+    Tensor<float, D> dx;  //!< the gradient of the sum of losses for the output
   };
 
   //! The sum of the losses, and how many labels count.

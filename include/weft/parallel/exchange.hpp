@@ -22,8 +22,8 @@ enum class Wire { float32, bfloat16 };
 
 //! How gradients, and parameters where they are sharded, go from rank to rank.
 struct Exchange {
-  Order order = Order::canonical;
-  Wire wire = Wire::float32;
+  Order order = Order::canonical;  //!< which sums are added first
+  Wire wire = Wire::float32;       //!< how a number is sent
   //! With `Zero<3>`: whether a layer's parameters are given back after the forward pass and
   //! gathered again for the backward pass, or kept between the two.
   bool reshard_after_forward = true;
@@ -33,11 +33,14 @@ struct Exchange {
 //! keeps apart, or in fast order one.
 class SumsOfRanks {
  public:
+  //! For a recipe's lanes on so many ranks.
   SumsOfRanks(Order order, index_t lanes, int ranks)
       : order_(order), lanes_(lanes), ranks_(ranks) {}
 
+  //! How many sums there are.
   [[nodiscard]] index_t count() const { return order_ == Order::fast ? ranks_ : lanes_; }
 
+  //! The lanes that a rank runs.
   [[nodiscard]] Range lanes_of(int rank) const { return share(lanes_, ranks_, rank); }
 
   //! The sums that a rank holds, in their order.

@@ -24,6 +24,7 @@ namespace weft::parallel {
 template <class D>
 class GradientSquares {
  public:
+  //! Of so many parameters; all blocks are 0 so far.
   GradientSquares(D& device, index_t parameters)
       : device_(&device), parameters_(parameters), sums_(device, {ops::block_count(parameters)}) {
     device.clear(sums_.data(), sums_.size() * index_t{sizeof(double)});

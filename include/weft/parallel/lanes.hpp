@@ -43,6 +43,7 @@ constexpr bool is_held(index_t lane, Range lanes) {
 //! Hears of each pass over a micro-batch, and of the units that it works on.
 class PassObserver : public nn::UnitObserver {
  public:
+  //! A pass over a micro-batch begins.
   virtual void begin_pass(nn::Mode mode) = 0;
 };
 
@@ -53,6 +54,7 @@ class PassObserver : public nn::UnitObserver {
 template <class Objective, class D>
 class LaneRunner {
  public:
+  //! Both must outlive it.
   LaneRunner(D& device, const Objective& objective) : device_(&device), objective_(&objective) {}
 
   //! Hears of every pass and of the units it works on. It outlives the runner.

@@ -9,9 +9,10 @@ namespace weft::parallel {
 
 //! The loss of some labels, to be added to that of others before anything is divided.
 struct LossSum {
-  Sum<of::Loss> loss;
-  Count<of::Tokens> tokens;
+  Sum<of::Loss> loss;        //!< in nats, smoothed as the criterion does
+  Count<of::Tokens> tokens;  //!< labels that count
 
+  //! Adds that of other labels.
   LossSum& operator+=(const LossSum& other) {
     loss += other.loss;
     tokens += other.tokens;

@@ -16,7 +16,7 @@ namespace weft::parallel {
 //! A part of a batch, on a device: what the model reads and what it should have said.
 template <class Input, class D>
 struct MicroBatch {
-  Input input;
+  Input input;                //!< what the model reads
   Tensor<token_t, D> labels;  //!< one for each row of the model's output
 };
 
@@ -34,23 +34,29 @@ class Objective {
     nn::place_others(loss_, layout_);
   }
 
+  //! Shows the model, then the loss; see `nn::Module`.
   template <class Self, class Visit>
   static constexpr void members(Self& self, Visit&& visit) {
     visit("", self.model_);
     visit("", self.loss_);
   }
 
+  //! The model.
   [[nodiscard]] const Model& model() const { return model_; }
+  //! The loss.
   [[nodiscard]] const Loss& loss() const { return loss_; }
+  //! Where all parameters lie.
   [[nodiscard]] const nn::ParameterLayout& layout() const { return layout_; }
 
+  //! What the backward pass needs.
   template <class D>
   struct Saved {
-    typename Model::template Saved<D> model;
-    typename Loss::template Saved<D> loss;
-    LayoutPointer<D> output_layout;
+    typename Model::template Saved<D> model;  //!< of the model
+    typename Loss::template Saved<D> loss;    //!< of the loss
+    LayoutPointer<D> output_layout;           //!< of the model's output
   };
 
+  //! The sum of the losses of a micro-batch, and how many labels count.
   template <class Input, class D>
   [[nodiscard]] nn::Result<LossSum, Saved<D>> forward(nn::Context<D>& ctx,
                                                       const MicroBatch<Input, D>& batch) const {

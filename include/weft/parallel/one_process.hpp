@@ -31,6 +31,7 @@ struct OneProcess {
   }
 
   [[nodiscard]] static constexpr int rank() { return 0; }
+  //! One.
   [[nodiscard]] static constexpr int ranks() { return 1; }
 
   //! Adds numbers of all ranks.

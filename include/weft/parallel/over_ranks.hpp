@@ -23,6 +23,7 @@ class OverRanks {
                 "comm::ThreadCommunicator: <Model, Loss, Zero<0>, optim::Adam, Cpu, C>");
 
  public:
+  //! It must outlive the strategy.
   explicit OverRanks(C& communicator) : communicator_(&communicator) {}
 
   [[nodiscard]] int rank() const { return communicator_->rank(); }
@@ -59,7 +60,7 @@ class OverRanks {
   }
 
  protected:
-  C* communicator_;
+  C* communicator_;  //!< the ranks
 };
 
 }  // namespace weft::parallel

@@ -19,9 +19,11 @@ namespace weft::parallel {
 //! What a function threw on a device, with the device's name.
 class DeviceError : public Error {
  public:
+  //! `device` threw `cause`, which says `message`.
   DeviceError(std::string device, const std::string& message, std::exception_ptr cause)
       : Error(text(device, ": ", message)), device_(std::move(device)), cause_(std::move(cause)) {}
 
+  //! The device's name.
   [[nodiscard]] const std::string& device() const { return device_; }
   //! The exception itself.
   [[nodiscard]] const std::exception_ptr& cause() const { return cause_; }

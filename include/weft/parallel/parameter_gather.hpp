@@ -64,6 +64,7 @@ class ParameterGather final : public PassObserver {
     update_ = update;
     acquire(elsewhere_, "what is in no layer");
   }
+  //! Gives back what `begin` gathered.
   void end() {
     for (const Range range : elsewhere_) release(range);
   }
@@ -103,6 +104,7 @@ class ParameterGather final : public PassObserver {
 
   //! Has all parameters here until `release_all`.
   void acquire_all() { acquire(std::array{Range{0, plan_->parameters()}}, "all parameters"); }
+  //! Gives back what others own.
   void release_all() { release({0, plan_->parameters()}); }
 
   //! The seconds spent in waiting since the last call.

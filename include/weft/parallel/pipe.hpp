@@ -62,7 +62,9 @@ struct Checked {
 //! many as the schedule has on each of P ranks.
 template <class S, class... Stages>
 struct Pipe : detail::Checked<S, Stages...>::Type {
+  //! The schedule's type.
   using ScheduleType = S;
+  //! How many stages there are.
   static constexpr int stages = static_cast<int>(sizeof...(Stages));
   //! How many ranks run it.
   static constexpr int ranks = stages / S::stages_of_rank;
@@ -74,6 +76,7 @@ struct Pipe : detail::Checked<S, Stages...>::Type {
   static_assert(sizeof(Proof<S, ranks>) > 0);
 
   constexpr Pipe() = default;
+  //! Of these stages.
   constexpr explicit Pipe(const Stages&... in_order) : nn::Sequential<Stages...>(in_order...) {}
 
   //! Stages that are Sequentials count their modules on, so that parameters are named, and saved,
@@ -90,6 +93,7 @@ struct Pipe : detail::Checked<S, Stages...>::Type {
     }
   }
 
+  //! Stage I.
   template <int I>
   [[nodiscard]] constexpr const auto& stage() const {
     return std::get<static_cast<std::size_t>(I)>(this->modules);
@@ -114,6 +118,7 @@ template <Schedule S, class... Stages>
 //! Whether a model is a Pipe.
 template <class Model>
 inline constexpr bool is_pipe = false;
+//! A Pipe is one.
 template <class S, class... Stages>
 inline constexpr bool is_pipe<Pipe<S, Stages...>> = true;
 

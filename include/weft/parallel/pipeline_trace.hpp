@@ -18,9 +18,9 @@ namespace weft::parallel {
 
 //! One action of a rank, in seconds of the machine's clock: those of several machines differ.
 struct TraceEvent {
-  Action action;
-  double begin_s;
-  double end_s;
+  Action action;    //!< what it did
+  double begin_s;   //!< when it began
+  double end_s;     //!< when it ended
   double waited_s;  //!< at the beginning, for another rank
 };
 

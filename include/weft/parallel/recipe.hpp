@@ -20,9 +20,9 @@ namespace weft::parallel {
 //! gradients add up in ascending order; across lanes they add up in a balanced tree. A device works
 //! on whole lanes, so at most `lanes` devices are busy.
 struct Recipe {
-  std::uint64_t seed = 1;
-  index_t lanes = 1;
-  index_t micro_batches = 1;
+  std::uint64_t seed = 1;     //!< of first values, dropout and the order of the data
+  index_t lanes = 1;          //!< sums that gradients are kept in
+  index_t micro_batches = 1;  //!< parts of a batch
   double clip_norm = 0.0;  //!< the largest norm of the mean gradient; 0 for any
 
   //! **Errors.** ArgumentError unless lanes > 0, micro_batches >= lanes and clip_norm >= 0.

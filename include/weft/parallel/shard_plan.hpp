@@ -18,6 +18,7 @@ namespace weft::parallel {
 //! Every bucket, cut into a piece of whole blocks for each rank.
 class ShardPlan {
  public:
+  //! For parameters 0 to `parameters` - 1.
   ShardPlan(std::vector<Bucket> buckets, index_t parameters, int ranks)
       : ShardPlan(std::move(buckets), std::vector<Range>{{0, parameters}}, ranks) {}
 
@@ -25,7 +26,9 @@ class ShardPlan {
   ShardPlan(std::vector<Bucket> buckets, std::vector<Range> parameters, int ranks)
       : buckets_(std::move(buckets)), parameters_(std::move(parameters)), ranks_(ranks) {}
 
+  //! All of them, in the order in which they are ready.
   [[nodiscard]] const std::vector<Bucket>& buckets() const { return buckets_; }
+  //! How many buckets there are.
   [[nodiscard]] std::size_t size() const { return buckets_.size(); }
   [[nodiscard]] int ranks() const { return ranks_; }
   //! One past the last parameter.

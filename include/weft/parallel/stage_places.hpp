@@ -57,6 +57,7 @@ struct FindPlaces : nn::detail::Visitor {
 //! s % ranks, and the loss is the last stage's.
 class StagePlaces {
  public:
+  //! Of an objective on so many ranks.
   template <class Objective>
   StagePlaces(const Objective& objective, int ranks) : layout_(&objective.layout()) {
     std::vector<detail::FindPlaces> found(static_cast<std::size_t>(ranks));

@@ -48,7 +48,9 @@ enum class Recompute {
 template <class Objective, class D, comm::Communicator C>
 class StageRunner {
  public:
+  //! The pipeline's model, a Pipe.
   using Model = std::remove_cvref_t<decltype(std::declval<const Objective&>().model())>;
+  //! The loss behind it.
   using Loss = std::remove_cvref_t<decltype(std::declval<const Objective&>().loss())>;
 
   //! Rank r of the communicator is rank r of the table. All of them call it.
@@ -61,10 +63,10 @@ class StageRunner {
 
   //! What a pass over a batch needs besides the batch.
   struct Pass {
-    const float* values = nullptr;
-    nn::Gradients<D>* gradients = nullptr;  // null: evaluation
-    RandomKey key{};
-    index_t update = comm::Purpose::none;
+    const float* values = nullptr;          //!< of all parameters that the stages read
+    nn::Gradients<D>* gradients = nullptr;  //!< null: evaluation
+    RandomKey key{};                        //!< of the random numbers
+    index_t update = comm::Purpose::none;   //!< its number, for errors
   };
 
   //! Runs micro-batches 0 to `parts.size() - 1` of the table; parts[m] and losses[m] are

@@ -31,29 +31,35 @@ struct StageValue;
 //! Rows of sequences.
 template <index_t C, class D>
 struct StageValue<Rows<C, D>> {
-  static constexpr std::size_t arrays = 1;
+  static constexpr std::size_t arrays = 1;  //!< how many are sent
 
+  //! Their shapes, which every rank knows from the input.
   [[nodiscard]] static std::array<Shape, 1> shapes(const TokenSequences<D>& input) {
     return {Shape{input.layout->rows(), C}};
   }
+  //! The value of numbers that were received.
   [[nodiscard]] static Rows<C, D> of(StageNumbers<1, D> numbers, const TokenSequences<D>& input) {
     return {std::move(numbers[0]), input.layout};
   }
+  //! What is sent of a value.
   [[nodiscard]] static StageNumbers<1, D> numbers(const Rows<C, D>& rows) { return {rows.values}; }
 };
 
 //! The source's rows; every rank has the target's tokens.
 template <index_t C, class D>
 struct StageValue<nn::Encoding<C, D>> {
-  static constexpr std::size_t arrays = 1;
+  static constexpr std::size_t arrays = 1;  //!< how many are sent
 
+  //! Their shapes, which every rank knows from the input.
   [[nodiscard]] static std::array<Shape, 1> shapes(const nn::TranslationInput<D>& input) {
     return {Shape{input.source.layout->rows(), C}};
   }
+  //! The value of numbers that were received.
   [[nodiscard]] static nn::Encoding<C, D> of(StageNumbers<1, D> numbers,
                                              const nn::TranslationInput<D>& input) {
     return {{std::move(numbers[0]), input.source.layout}, input.target};
   }
+  //! What is sent of a value.
   [[nodiscard]] static StageNumbers<1, D> numbers(const nn::Encoding<C, D>& value) {
     return {value.rows.values};
   }
@@ -62,19 +68,22 @@ struct StageValue<nn::Encoding<C, D>> {
 //! The target's rows, and the source's as long as there are readers.
 template <index_t C, index_t readers, class D>
 struct StageValue<nn::Decoding<C, readers, D>> {
-  static constexpr std::size_t arrays = readers > 0 ? 2 : 1;
+  static constexpr std::size_t arrays = readers > 0 ? 2 : 1;  //!< how many are sent
 
+  //! Their shapes, which every rank knows from the input.
   [[nodiscard]] static std::array<Shape, arrays> shapes(const nn::TranslationInput<D>& input) {
     std::array<Shape, arrays> all{Shape{input.target.layout->rows(), C}};
     if constexpr (readers > 0) all[1] = Shape{input.source.layout->rows(), C};
     return all;
   }
+  //! The value of numbers that were received.
   [[nodiscard]] static nn::Decoding<C, readers, D> of(StageNumbers<arrays, D> numbers,
                                                       const nn::TranslationInput<D>& input) {
     nn::Decoding<C, readers, D> value{{std::move(numbers[0]), input.target.layout}, {}};
     if constexpr (readers > 0) value.memory = {std::move(numbers[1]), input.source.layout};
     return value;
   }
+  //! What is sent of a value.
   [[nodiscard]] static StageNumbers<arrays, D> numbers(const nn::Decoding<C, readers, D>& value) {
     StageNumbers<arrays, D> all{value.rows.values};
     if constexpr (readers > 0) all[1] = value.memory.values;

@@ -35,12 +35,15 @@ namespace weft::parallel {
 template <class Optimizer, class D>
 class TrainingState {
  public:
+  //! How many buffers the optimizer has.
   static constexpr std::size_t buffers = Optimizer::state_names.size();
 
+  //! Of all parameters. The layout must outlive it. **Shapes.** values: (layout.values).
   TrainingState(D& device, const nn::ParameterLayout& layout, std::span<const float> values,
                 const Optimizer& optimizer)
       : TrainingState(device, layout, values, optimizer, {{0, layout.trained}}) {}
 
+  //! Of the parameters in `owned` alone, which begin at the edges of blocks.
   TrainingState(D& device, const nn::ParameterLayout& layout, std::span<const float> values,
                 const Optimizer& optimizer, std::vector<Range> owned)
       : optimizer_(optimizer),
@@ -59,10 +62,13 @@ class TrainingState {
     device.synchronize();  // the other devices of a group read it too
   }
 
+  //! The rule that updates.
   [[nodiscard]] const Optimizer& optimizer() const { return optimizer_; }
+  //! All values, on the device.
   [[nodiscard]] const Tensor<float, D>& values() const { return values_; }
   //! Of the owned parameters.
   [[nodiscard]] const Tensor<float, D>& buffer(std::size_t i) const { return state_[i]; }
+  //! The parameters that are updated here.
   [[nodiscard]] const std::vector<Range>& owned() const { return owned_; }
   //! Where an owned parameter's element is in a buffer.
   [[nodiscard]] index_t place_of(index_t parameter) const {
@@ -78,15 +84,18 @@ class TrainingState {
     state_[i].device().upload(state_[i].data(), elements.data(),
                               static_cast<index_t>(elements.size_bytes()));
   }
+  //! Its name in saved states.
   [[nodiscard]] static std::string_view buffer_name(std::size_t i) {
     return Optimizer::state_names[i];
   }
 
   //! Updates made, and updates left out because the gradient was not finite.
   [[nodiscard]] index_t updates() const { return updates_; }
+  //! Updates left out because the gradient was not finite or no label counted.
   [[nodiscard]] index_t skipped() const { return skipped_; }
   //! Batches seen: what random numbers are keyed by.
   [[nodiscard]] index_t steps() const { return updates_ + skipped_; }
+  //! As a saved state says.
   void set_counters(index_t updates, index_t skipped) {
     updates_ = updates;
     skipped_ = skipped;

@@ -33,14 +33,19 @@ struct SequenceLayout {
   std::vector<index_t> offsets;  //!< (B + 1), on the host
   Tensor<index_t, D> starts;     //!< the same, on the device
   Tensor<RowKey, D> keys;        //!< (N)
-  index_t longest = 0;
+  index_t longest = 0;           //!< the length of the longest sequence
 
+  //! B.
   [[nodiscard]] index_t sequences() const { return static_cast<index_t>(offsets.size()) - 1; }
+  //! N, over all sequences.
   [[nodiscard]] index_t rows() const { return offsets.back(); }
+  //! The first row of sequence b.
   [[nodiscard]] index_t begin(index_t b) const { return offsets[static_cast<std::size_t>(b)]; }
+  //! How many rows sequence b has.
   [[nodiscard]] index_t length(index_t b) const { return begin(b + 1) - begin(b); }
 };
 
+//! Layouts are shared by all that flows through a model, and never changed.
 template <class D = Cpu>
 using LayoutPointer = std::shared_ptr<const SequenceLayout<D>>;
 
@@ -87,7 +92,7 @@ template <class D>
 template <class D = Cpu>
 struct TokenSequences {
   Tensor<token_t, D> ids;  //!< (N)
-  LayoutPointer<D> layout;
+  LayoutPointer<D> layout;  //!< of these sequences
 };
 
 //! C channels for each position of each sequence: what flows between modules.
@@ -95,10 +100,11 @@ struct TokenSequences {
 //! The number of channels is part of the type, so that modules that do not fit do not compile.
 template <index_t C, class D = Cpu>
 struct Rows {
+  //! C, as a constant.
   static constexpr index_t channels = C;
 
   Tensor<float, D> values;  //!< (N, C)
-  LayoutPointer<D> layout;
+  LayoutPointer<D> layout;  //!< of these rows
 };
 
 }  // namespace weft

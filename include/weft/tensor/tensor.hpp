@@ -33,18 +33,27 @@ class Tensor {
         data_(reinterpret_cast<T*>(memory_.data())),
         shape_(shape) {}
 
+  //! Whether it holds no memory.
   [[nodiscard]] bool empty() const { return memory_.empty(); }
+  //! Where its elements lie.
   [[nodiscard]] D& device() const { return *device_; }
+  //! The first element.
   [[nodiscard]] T* data() const { return data_; }
+  //! Its extents.
   [[nodiscard]] const Shape& shape() const { return shape_; }
+  //! How many elements it has.
   [[nodiscard]] index_t size() const { return shape_.size(); }
+  //! N of the tensor seen as (N, C).
   [[nodiscard]] index_t rows() const { return shape_.rows(); }
+  //! C, the last extent.
   [[nodiscard]] index_t columns() const { return shape_.columns(); }
 
   //! Says what its memory is for, to whoever asks the device.
   void mark(MemoryKind kind) const { memory_.mark(kind); }
 
+  //! What operations take.
   operator View<T>() const { return {data(), shape_}; }
+  //! What operations take that only read.
   operator View<const T>() const { return {data(), shape_}; }
 
   //! Rows `begin` to `end` - 1 along the first axis; shares the elements.
@@ -97,6 +106,7 @@ template <class T, class D>
   return values;
 }
 
+//! Copies a tensor's elements to the host. Synchronous.
 template <class T, class D>
 [[nodiscard]] std::vector<T> to_host(const Tensor<T, D>& tensor) {
   return to_host(tensor.device(), View<const T>(tensor));

@@ -17,10 +17,11 @@ namespace weft {
 //! Operations take views: of tensors, of parameters in the contiguous buffer, of slices of either.
 template <class T>
 struct View {
-  T* data = nullptr;
-  Shape shape;
+  T* data = nullptr;  //!< the first element
+  Shape shape;        //!< the extents
 
   constexpr View() = default;
+  //! A view of the elements from `first` on.
   constexpr View(T* first, Shape extents) : data(first), shape(extents) {}
 
   //! A view of elements that may change is also one of elements that may not.
@@ -28,8 +29,11 @@ struct View {
     requires std::same_as<T, const U>
   constexpr View(View<U> other) : data(other.data), shape(other.shape) {}
 
+  //! How many elements it has.
   [[nodiscard]] constexpr index_t size() const { return shape.size(); }
+  //! N of the array seen as (N, C).
   [[nodiscard]] constexpr index_t rows() const { return shape.rows(); }
+  //! C, the last extent.
   [[nodiscard]] constexpr index_t columns() const { return shape.columns(); }
 
   //! The first element of row n of the view as (rows, columns).

@@ -80,6 +80,7 @@ class FarMemory {
 //! device only by its operations. While one thread is in an operation, others are not caught.
 class FarDevice {
  public:
+  //! As Cpu's.
   explicit FarDevice(int threads = 1, int index = 0)
       : engine_(threads, index), arena_(far_memory) {}
 

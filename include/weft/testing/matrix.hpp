@@ -14,19 +14,23 @@ namespace weft::testing {
 
 //! R rows of C doubles. Slow and plain: an oracle has to be seen to be right.
 struct Matrix {
-  index_t rows = 0;
-  index_t columns = 0;
-  std::vector<double> elements;
+  index_t rows = 0;              //!< R
+  index_t columns = 0;           //!< C
+  std::vector<double> elements;  //!< row by row
 
   Matrix() = default;
+  //! All elements are `value`.
   Matrix(index_t R, index_t C, double value = 0.0)
       : rows(R), columns(C), elements(static_cast<std::size_t>(R * C), value) {}
 
+  //! R C.
   [[nodiscard]] index_t size() const { return rows * columns; }
 
+  //! The element of a row and a column.
   [[nodiscard]] double& operator()(index_t r, index_t c) {
     return elements[static_cast<std::size_t>(r * columns + c)];
   }
+  //! The element of a row and a column.
   [[nodiscard]] double operator()(index_t r, index_t c) const {
     return elements[static_cast<std::size_t>(r * columns + c)];
   }
@@ -61,6 +65,7 @@ template <class D>
   return matrix(R, C, [&](index_t i, index_t j) { return a(r + i, c + j); });
 }
 
+//! a'. **Shapes.** a: (R, C). Returns (C, R).
 [[nodiscard]] inline Matrix transposed(const Matrix& a) {
   return matrix(a.columns, a.rows, [&](index_t r, index_t c) { return a(c, r); });
 }

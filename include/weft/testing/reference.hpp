@@ -51,10 +51,11 @@ namespace weft::testing {
 
 //! The mean and 1 / sqrt(variance + epsilon) of row n.
 struct Moments {
-  double mean;
-  double rstd;
+  double mean;  //!< over the columns
+  double rstd;  //!< 1 / sqrt(variance + epsilon), without Bessel's correction
 };
 
+//! Those of row n of x.
 [[nodiscard]] inline Moments moments(const Matrix& x, index_t n, double epsilon) {
   const auto count = static_cast<double>(x.columns);
   double mean = 0.0, variance = 0.0;

@@ -16,8 +16,8 @@ struct ReferenceAttention {
   Matrix q;  //!< (Tq, C)
   Matrix k;  //!< (Tk, C)
   Matrix v;  //!< (Tk, C)
-  double scale = 1.0;
-  bool causal = false;
+  double scale = 1.0;   //!< of the scores
+  bool causal = false;  //!< whether a query sees only keys up to its own position
   Matrix factors;  //!< (Tq, Tk), what dropout multiplies the probabilities by
 
   //! softmax(scale q k' + mask). (Tq, Tk)
@@ -33,8 +33,12 @@ struct ReferenceAttention {
   //! (Tq, C)
   [[nodiscard]] Matrix output() const { return product(dropped(probabilities()), v); }
 
+  //! Of the inputs.
   struct Gradients {
-    Matrix dq, dk, dv;
+    //! As q.
+    Matrix dq;
+    Matrix dk;  //!< as k
+    Matrix dv;  //!< as v
   };
 
   //! The gradients of <dout, output()>, each line the adjoint of one of `output`.

@@ -26,10 +26,14 @@ inline constexpr nn::TransformerShape small_shape{.d_model = 24,
                                                   .norm = nn::Norm::post,
                                                   .attention_bias = true,
                                                   .tie = nn::Tie::all};
+//! Words of both languages.
 inline constexpr index_t small_vocabulary = 37;
 
+//! A model of the small shape.
 using SmallModel = nn::Transformer<small_shape>;
+//! The chunked loss of the small model.
 using SmallLoss = Chunked<nn::Generator<small_shape>, nn::LabelSmoothing>;
+//! Both, with their places in the buffers.
 using SmallObjective = parallel::Objective<SmallModel, SmallLoss>;
 
 //! With dropout everywhere, and a chunk of so many positions.

@@ -36,10 +36,13 @@ template <class D>
 //! A batch of sentences as strategies take it. It refers to the batch, which must outlive it.
 class DeviceBatch {
  public:
+  //! The batch must outlive it.
   explicit DeviceBatch(const data::TranslationBatch& batch) : batch_(&batch) {}
 
+  //! How many sentences it has.
   [[nodiscard]] index_t size() const { return batch_->size(); }
 
+  //! Sentences `range` on a device: what the model reads, and a label for each target token.
   template <class D>
   [[nodiscard]] parallel::MicroBatch<nn::TranslationInput<D>, D> part(D& device,
                                                                       Range range) const {

@@ -14,16 +14,17 @@ namespace weft::train {
 //! Which values of a metric are better.
 enum class Better { lower, higher };
 
+//! When to give up.
 struct EarlyStoppingOptions {
   int patience = 5;  //!< evaluations
-  Better better = Better::lower;
-  double least_change = 0;
+  Better better = Better::lower;  //!< of the metric
+  double least_change = 0;        //!< what counts as an improvement
 };
 
 //! What a resumed training has to know.
 struct EarlyStoppingState {
-  std::optional<double> best;
-  int evaluations_without_improvement = 0;
+  std::optional<double> best;               //!< of all evaluations so far
+  int evaluations_without_improvement = 0;  //!< in a row
 
   friend bool operator==(const EarlyStoppingState&, const EarlyStoppingState&) = default;
 };
@@ -54,6 +55,7 @@ class EarlyStopping {
     return improved;
   }
 
+  //! Whether patience has run out.
   [[nodiscard]] bool should_stop() const noexcept {
     return state_.evaluations_without_improvement >= options_.patience;
   }

@@ -25,6 +25,7 @@ namespace weft::train {
 template <class Strategy>
 class FileOfRanks {
  public:
+  //! Begins the file. All ranks call it.
   FileOfRanks(Strategy& strategy, const std::string& path, const io::SafetensorsLayout& layout)
       : strategy_(&strategy), layout_(&layout), path_(path) {
     if (strategy.is_root()) {
@@ -41,6 +42,7 @@ class FileOfRanks {
     part_->write(layout_->begin(tensor) + first * index_t{sizeof(T)}, std::as_bytes(elements));
   }
 
+  //! The file takes its place. All ranks call it.
   void commit() {
     if (part_) part_->finish();
     static_cast<void>(strategy_->on_any_rank(false));  // all have finished

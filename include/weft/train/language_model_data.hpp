@@ -23,8 +23,10 @@ namespace weft::train {
 //! outlive it.
 class LanguageModelDeviceBatch {
  public:
+  //! The batch must outlive it.
   explicit LanguageModelDeviceBatch(const data::LanguageModelBatch& batch) : batch_(&batch) {}
 
+  //! How many columns it has.
   [[nodiscard]] index_t size() const { return batch_->size(); }
 
   //! **Shapes.** TokenSequences of the columns in the range, and a label for each word.
@@ -56,12 +58,15 @@ class ColumnsLoader {
     }
   }
 
+  //! Makes `batch` of the next chunk.
   void next(data::LanguageModelBatch& batch) {
     columns_->fill(position_.batch, batch);
     if (++position_.batch == batches_) position_ = {position_.epoch + 1, 0};
   }
 
+  //! The place of the next chunk.
   [[nodiscard]] data::BatchPosition position() const noexcept { return position_; }
+  //! Chunks of an epoch.
   [[nodiscard]] index_t batches_in_epoch() const noexcept { return batches_; }
 
  private:
@@ -73,6 +78,7 @@ class ColumnsLoader {
 //! Texts in columns, of which an epoch reads all chunks or the first ones.
 class LanguageModelData {
  public:
+  //! What its loaders give.
   using Batch = data::LanguageModelBatch;
 
   //! The columns must outlive this.

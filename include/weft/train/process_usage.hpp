@@ -61,8 +61,8 @@ struct ProcessUsage {
 
 //! What a run has of its machines.
 struct Usage {
-  std::vector<ProcessUsage> processes;
-  std::vector<GpuUsage> gpus;
+  std::vector<ProcessUsage> processes;  //!< by their ranks
+  std::vector<GpuUsage> gpus;           //!< by their ranks
 };
 
 //! "1.98 cores 1.2 GB, GPUs 97 % 61.20 GB".

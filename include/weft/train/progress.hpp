@@ -26,11 +26,13 @@
 
 namespace weft::train {
 
+//! Where and how often a progress is shown.
 struct ProgressOptions {
   std::FILE* out = stderr;       //!< null: show nothing (all ranks but the first)
   double bar_interval_s = 0.1;   //!< at least that long between two draws on a terminal
   double line_interval_s = 10;   //!< at least that long between two lines elsewhere
   std::string_view unit = "it";  //!< a step's name
+  //! in seconds
   double (*clock)() = monotonic_seconds;
 };
 

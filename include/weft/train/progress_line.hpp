@@ -20,7 +20,7 @@ struct ProgressState {
   std::string_view description;  //!< what the loop does; may be empty
   index_t done = 0;              //!< steps
   index_t total = 0;             //!< steps; 0 if unknown
-  double elapsed_s = 0;
+  double elapsed_s = 0;          //!< since the beginning
   double steps_per_s = 0;        //!< 0 if unknown
   std::string_view postfix;      //!< such as "loss=1.23"; may be empty
   std::string_view unit = "it";  //!< a step's name

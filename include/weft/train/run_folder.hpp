@@ -58,17 +58,25 @@ class RunFolder {
     io::remove_unfinished_files(path_);
   }
 
+  //! Where the folder is.
   [[nodiscard]] const std::string& path() const { return path_; }
+  //! The state that `--resume` goes on from.
   [[nodiscard]] std::string state() const { return file("state.safetensors"); }
+  //! The best model so far.
   [[nodiscard]] std::string best() const { return file("best.safetensors"); }
+  //! Which types the model is compiled from.
   [[nodiscard]] std::string config() const { return file("config.json"); }
+  //! The mean of the last models.
   [[nodiscard]] std::string average() const { return file("average.safetensors"); }
+  //! The model of an epoch.
   [[nodiscard]] std::string epoch(index_t number) const {
     return file(text("epoch-", number, ".safetensors"));
   }
+  //! A language's words; `side` is "source" or "target".
   [[nodiscard]] std::string vocabulary(std::string_view side) const {
     return file(text(side, ".vocabulary"));
   }
+  //! Any other file of the run.
   [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
 
   //! The models of the epochs that are still there, up to `last`: the latest `count`, oldest first.

@@ -46,20 +46,20 @@ struct TrainerSettings {
 
 //! What one update did.
 struct UpdateReport {
-  index_t update;
-  index_t epoch;
+  index_t update;  //!< from 1
+  index_t epoch;   //!< from 1
   index_t batch;  //!< of the epoch, from 1
-  index_t batches_in_epoch;
-  double rate;
-  parallel::StepReport step;
+  index_t batches_in_epoch;   //!< of this epoch
+  double rate;                //!< at which the update was made
+  parallel::StepReport step;  //!< loss, norm, and whether it was left out
 };
 
 //! What an epoch did.
 struct EpochReport {
   index_t epoch;  //!< from 1
-  index_t updates;
-  index_t skipped;
-  double rate;
+  index_t updates;                    //!< made since the run began
+  index_t skipped;                    //!< left out since the run began
+  double rate;                        //!< of the last update
   double train_loss;                  //!< per token, as the criterion smooths it
   double valid_loss;                  //!< per token
   std::optional<double> valid_score;  //!< what `TrainerHooks::score` returned
@@ -67,7 +67,7 @@ struct EpochReport {
   double tokens_per_second;           //!< target tokens
   double exposed_share;               //!< of the seconds, in which this rank only waited for others
   Usage usage;                        //!< of processes and GPUs, from the last epoch's end on
-  bool best;
+  bool best;                          //!< of all epochs so far
 };
 
 //! Why a run ended.
@@ -75,7 +75,9 @@ enum class Ended { max_updates, max_epochs, patience, interrupted };
 
 //! What a program adds to the loop; each may be empty.
 struct TrainerHooks {
+  //! called after each update
   std::function<void(const UpdateReport&)> after_update;
+  //! called after each epoch
   std::function<void(const EpochReport&)> after_epoch;
   //! A score of the model on the validation set, such as BLEU: higher is better. Without it the
   //! validation loss decides which model is the best.

@@ -17,6 +17,7 @@ namespace weft::train {
 //! Corpora of sentences with their translations, and how they are cut into batches.
 class TranslationData {
  public:
+  //! What its loaders give.
   using Batch = data::TranslationBatch;
 
   //! The corpora must outlive this. **Errors.** DataError if nothing is to be validated.

@@ -13,11 +13,11 @@ namespace weft::data::german_english {
 
 //! Who does what, where and when.
 struct Clause {
-  Subject subject;
-  Verb verb;
+  Subject subject;  //!< who
+  Verb verb;        //!< does
   Phrase what;  //!< Like `where` and `when`, empty if nothing is said about it.
-  Phrase where;
-  Phrase when;
+  Phrase where;  //!< in which place
+  Phrase when;   //!< at what time
 };
 
 namespace detail {

@@ -21,8 +21,8 @@ namespace weft::data::german_english {
 
 //! A training text and one to judge the training by, which share no German sentence.
 struct SplitText {
-  ParallelText training;
-  ParallelText held_out;
+  ParallelText training;  //!< to train on
+  ParallelText held_out;  //!< to judge by
 };
 
 //! Whether a German sentence is for judging, whatever the seed: one in twenty, by its FNV-1a hash.

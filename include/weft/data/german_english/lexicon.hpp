@@ -11,13 +11,15 @@ namespace weft::data::german_english {
 //! Who acts, as verbs see it: ich, er, wir.
 enum class Person { first, third, plural };
 
+//! Who acts.
 struct Subject {
-  std::string_view german;
-  std::string_view english;
-  std::string_view english_possessive;
-  Person person;
+  std::string_view german;              //!< as in "Anna"
+  std::string_view english;             //!< as in "Anna"
+  std::string_view english_possessive;  //!< as in "Anna 's"
+  Person person;                        //!< what its verbs agree with
 };
 
+//! Pronouns, names and relatives.
 inline constexpr std::array<Subject, 10> subjects = {{
     {"ich", "I", "my", Person::first},
     {"er", "he", "his", Person::third},
@@ -33,33 +35,43 @@ inline constexpr std::array<Subject, 10> subjects = {{
 
 //! The forms that go with ich, er and wir, or with I, he and we.
 struct Forms {
-  std::string_view first;
-  std::string_view third;
-  std::string_view plural;
+  std::string_view first;   //!< with ich or I
+  std::string_view third;   //!< with er or he
+  std::string_view plural;  //!< with wir or we
 
+  //! The form for a person.
   [[nodiscard]] constexpr std::string_view operator()(Person person) const {
     return person == Person::first ? first : person == Person::third ? third : plural;
   }
 };
 
+//! To have, the auxiliary of most perfects.
 inline constexpr Forms haben = {"habe", "hat", "haben"};
+//! To be, the auxiliary of verbs of motion.
 inline constexpr Forms sein = {"bin", "ist", "sind"};
+//! To want.
 inline constexpr Forms wollen = {"will", "will", "wollen"};
+//! To pay.
 inline constexpr Forms zahlen = {"zahle", "zahlt", "zahlen"};
+//! To pay.
 inline constexpr Forms pay = {"pay", "pays", "pay"};
+//! To want.
 inline constexpr Forms want = {"want", "wants", "want"};
+//! What English asks and denies with.
 inline constexpr Forms do_forms = {"do", "does", "do"};
+//! The past of to be.
 inline constexpr Forms was = {"was", "was", "were"};
 
 //! A verb: its present, whose plural is the infinitive too, and what the past needs.
 struct Verb {
-  Forms german;
-  std::string_view german_participle;
+  Forms german;                        //!< the present
+  std::string_view german_participle;  //!< of the perfect, as "gekauft"
   Forms german_auxiliary;  //!< Of the perfect.
-  Forms english;
-  std::string_view english_past;
+  Forms english;           //!< the present
+  std::string_view english_past;  //!< the simple past
 };
 
+//! To come, the verb that a place goes with.
 inline constexpr Verb kommen = {
     {"komme", "kommt", "kommen"}, "gekommen", sein, {"come", "comes", "come"}, "came"};
 
@@ -86,17 +98,19 @@ inline constexpr std::array<Verb, 5> dealings = {{
     {{"finde", "findet", "finden"}, "gefunden", haben, {"find", "finds", "find"}, "found"},
 }};
 
+//! A thing that one buys, sells, sees, needs or finds.
 struct Noun {
   std::string_view german_the;         //!< nominative
   std::string_view german_the_object;  //!< accusative
   std::string_view german_a_object;    //!< accusative
-  std::string_view german;
-  std::string_view german_plural;
-  std::string_view english_a;
-  std::string_view english;
-  std::string_view english_plural;
+  std::string_view german;             //!< the singular
+  std::string_view german_plural;      //!< the plural
+  std::string_view english_a;          //!< the article: a or an
+  std::string_view english;            //!< the singular
+  std::string_view english_plural;     //!< the plural
 };
 
+//! Of all three genders.
 inline constexpr std::array<Noun, 8> nouns = {{
     {"der", "den", "einen", "Apfel", "Äpfel", "an", "apple", "apples"},
     {"das", "das", "ein", "Buch", "Bücher", "a", "book", "books"},
@@ -108,11 +122,13 @@ inline constexpr std::array<Noun, 8> nouns = {{
     {"das", "das", "ein", "Haus", "Häuser", "a", "house", "houses"},
 }};
 
+//! A city, whose names differ in some.
 struct City {
-  std::string_view german;
-  std::string_view english;
+  std::string_view german;   //!< its German name
+  std::string_view english;  //!< its English name
 };
 
+//! Where one lives, works and goes to.
 inline constexpr std::array<City, 8> cities = {{
     {"Berlin", "Berlin"},
     {"Hamburg", "Hamburg"},

@@ -11,8 +11,8 @@ namespace weft::data::german_english {
 
 //! Words and their translation, each parted by single spaces.
 struct Phrase {
-  std::string german;
-  std::string english;
+  std::string german;   //!< the words
+  std::string english;  //!< their translation
 
   friend bool operator==(const Phrase&, const Phrase&) = default;
 };

@@ -26,8 +26,8 @@ using Metadata = std::map<std::string, std::string>;
 
 //! A tensor of a file: what it is and where it lies.
 struct TensorEntry {
-  std::string name;
-  DType dtype{};
+  std::string name;            //!< in the file's header
+  DType dtype{};               //!< the type of its elements
   std::vector<index_t> shape;  //!< slowest first
   index_t begin = 0;           //!< first byte, counted from the end of the header
   index_t end = 0;             //!< one past the last byte

@@ -17,8 +17,9 @@ namespace weft::metrics {
 //!
 //! A byte that is not UTF-8 counts as a character.
 struct CharTokenizer {
-  static constexpr std::string_view name = "char";
+  static constexpr std::string_view name = "char";  //!< in sacreBLEU's signatures
 
+  //! The line's tokens, parted by spaces.
   [[nodiscard]] std::string operator()(std::string_view line) const {
     std::string out;
     for (std::size_t at = 0; at < line.size();) {

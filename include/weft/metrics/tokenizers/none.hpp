@@ -10,8 +10,9 @@ namespace weft::metrics {
 
 //! Leaves a line as it is: its words are the tokens. sacreBLEU's `none`.
 struct NoneTokenizer {
-  static constexpr std::string_view name = "none";
+  static constexpr std::string_view name = "none";  //!< in sacreBLEU's signatures
 
+  //! The line as it is.
   [[nodiscard]] std::string operator()(std::string_view line) const { return std::string(line); }
 };
 

@@ -30,8 +30,9 @@ namespace detail {
 //! Unpacks four entities, joins words that a line's end hyphenates, sets punctuation apart.
 //! sacreBLEU's `13a`, its default.
 struct ThirteenATokenizer {
-  static constexpr std::string_view name = "13a";
+  static constexpr std::string_view name = "13a";  //!< in sacreBLEU's signatures
 
+  //! The line's tokens, parted by spaces.
   [[nodiscard]] std::string operator()(std::string_view line) const {
     std::string out = detail::replace_all(line, "<skipped>", "");
     out = detail::replace_all(out, "-\n", "");

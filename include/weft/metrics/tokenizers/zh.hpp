@@ -18,12 +18,12 @@ namespace weft::metrics {
 
 //! Makes every Chinese character a token and sets punctuation apart in the rest. sacreBLEU's `zh`.
 struct ZhTokenizer {
-  static constexpr std::string_view name = "zh";
+  static constexpr std::string_view name = "zh";  //!< in sacreBLEU's signatures
 
-  //! What sacreBLEU 2.6 takes for Chinese. Two of its ranges are not what they were meant to be
-  //! (`'\u20000'` is two characters in Python; mjpost/sacrebleu issue 298): dashes, quotation
-  //! marks, arrows and mathematical signs count as Chinese, ideographs beyond U+FFFF do not. Scores
-  //! that are to equal others' need the same ranges.
+  //! What sacreBLEU 2.6 takes for Chinese. Two of its ranges are not what they were meant to be (a
+  //! backslash, u and 20000 in quotes are two characters in Python; mjpost/sacrebleu issue 298):
+  //! dashes, quotation marks, arrows and mathematical signs count as Chinese, ideographs beyond
+  //! U+FFFF do not. Scores that are to equal others' need the same ranges.
   [[nodiscard]] static constexpr bool is_chinese(char32_t c) noexcept {
     struct Range {
       char32_t first, last;
@@ -48,6 +48,7 @@ struct ZhTokenizer {
                        [c](Range range) { return range.first <= c && c <= range.last; });
   }
 
+  //! The line's tokens, parted by spaces.
   [[nodiscard]] std::string operator()(std::string_view line) const {
     line = strip_right(strip_left(line));
     std::string out;

@@ -20,6 +20,7 @@
 #if __has_include(<dnnl.h>) && __has_include(<omp.h>)
 #define WEFT_ONEDNN 1
 #else
+//! Whether products are oneDNN's; 0 for weft's own. Found out unless it is defined before.
 #define WEFT_ONEDNN 0
 #endif
 #endif

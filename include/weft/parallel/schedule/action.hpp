@@ -21,6 +21,7 @@ enum class Work : std::uint8_t {
 class Action {
  public:
   constexpr Action() = default;
+  //! One word: a kind of work, a stage, and a micro-batch, both from 0 to `largest`.
   constexpr Action(Work work, int stage, int micro_batch)
       : bits_(static_cast<std::uint32_t>(work) << 30 | static_cast<std::uint32_t>(stage) << 15 |
               static_cast<std::uint32_t>(micro_batch)) {}
@@ -28,8 +29,11 @@ class Action {
   //! The largest stage, and the largest micro-batch.
   static constexpr int largest = (1 << 15) - 1;
 
+  //! What is done.
   [[nodiscard]] constexpr Work work() const { return static_cast<Work>(bits_ >> 30); }
+  //! In which stage.
   [[nodiscard]] constexpr int stage() const { return static_cast<int>(bits_ >> 15) & largest; }
+  //! On which micro-batch.
   [[nodiscard]] constexpr int micro_batch() const { return static_cast<int>(bits_) & largest; }
 
   friend constexpr bool operator==(Action, Action) = default;

@@ -20,6 +20,7 @@ namespace weft::parallel {
 
 //! How a table breaks a law, and where first.
 struct TableFault {
+  //! The law that is broken.
   enum class Kind : std::uint8_t {
     none,
     unknown,     //!< there is no such stage or micro-batch
@@ -30,11 +31,12 @@ struct TableFault {
     overtaking,  //!< a message is sent before another that is waited for first
     descending,  //!< a stage's gradients are not added in ascending micro-batches
   };
-  Kind kind = Kind::none;
-  int rank = 0;
-  Action action{};
+  Kind kind = Kind::none;  //!< which law
+  int rank = 0;            //!< whose order breaks it
+  Action action{};         //!< where first
   Action other{};  //!< that is overtaken, or comes before
 
+  //! Whether there is a fault.
   [[nodiscard]] constexpr bool found() const { return kind != Kind::none; }
 };
 

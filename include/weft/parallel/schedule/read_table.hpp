@@ -56,6 +56,7 @@ class ReadTable {
     if (fault.found()) throw FormatError(name + ": " + to_text(fault));
   }
 
+  //! The table. It must not outlive this.
   [[nodiscard]] TableView view() const {
     TableView view = view_;
     view.actions = actions_.data();

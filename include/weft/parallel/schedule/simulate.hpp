@@ -13,11 +13,13 @@ namespace weft::parallel {
 
 //! What a stage's work on a micro-batch costs, in any unit. Messages cost nothing.
 struct Costs {
-  int forward = 1;
+  int forward = 1;           //!< of the output
   int backward = 1;          //!< of the input's gradient
   int weight_gradients = 1;  //!< which are part of backward where they have no turn apart
 
+  //! Of one micro-batch in one stage.
   [[nodiscard]] constexpr int all() const { return forward + backward + weight_gradients; }
+  //! What an action costs.
   [[nodiscard]] constexpr int of(Work work, bool splits_backward) const {
     if (work == Work::forward) return forward;
     if (work == Work::weight_gradients) return weight_gradients;

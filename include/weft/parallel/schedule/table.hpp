@@ -12,16 +12,18 @@ namespace weft::parallel {
 //! A table that is looked at, whoever holds it. Stage s is on rank s % ranks.
 struct TableView {
   const Action* actions = nullptr;  //!< of rank r: `counts[r]` from `stride` * r on
-  const int* counts = nullptr;
-  int stride = 0;
-  int ranks = 0;
-  int stages = 0;
-  int micro_batches = 0;
+  const int* counts = nullptr;      //!< how many actions each rank has
+  int stride = 0;                   //!< the longest order that there is room for
+  int ranks = 0;                    //!< P
+  int stages = 0;                   //!< over all ranks
+  int micro_batches = 0;            //!< M
   bool splits_backward = false;  //!< weight gradients have turns of their own
 
+  //! A rank's actions, in order.
   [[nodiscard]] constexpr std::span<const Action> of(int rank) const {
     return {actions + stride * rank, static_cast<std::size_t>(counts[rank])};
   }
+  //! The rank that has a stage.
   [[nodiscard]] constexpr int rank_of(int stage) const { return stage % ranks; }
 
   //! How many numbers `place_of` gives.
@@ -37,14 +39,16 @@ struct TableView {
 //! A table of `ranks` ranks, with at most `longest` actions each, that the compiler can make.
 template <int ranks, int longest>
 struct Table {
-  int stages = 0;
-  int micro_batches = 0;
-  bool splits_backward = false;
-  int counts[ranks] = {};
-  Action actions[ranks * longest] = {};
+  int stages = 0;                        //!< over all ranks
+  int micro_batches = 0;                 //!< M
+  bool splits_backward = false;          //!< whether weight gradients have turns of their own
+  int counts[ranks] = {};                //!< how many actions each rank has
+  Action actions[ranks * longest] = {};  //!< rank after rank
 
+  //! Puts an action behind a rank's others.
   constexpr void add(int rank, Action action) { actions[rank * longest + counts[rank]++] = action; }
 
+  //! The table as programs read it.
   [[nodiscard]] constexpr TableView view() const {
     return {actions, counts, longest, ranks, stages, micro_batches, splits_backward};
   }
@@ -56,6 +60,7 @@ struct Table {
   return {action.work(), action.stage() + (action.work() == Work::forward ? 1 : -1),
           action.micro_batch()};
 }
+//! Whether another action waits for this one's message.
 [[nodiscard]] constexpr bool has_consumer(const TableView& table, Action action) {
   if (action.work() == Work::forward) return action.stage() + 1 < table.stages;
   return action.work() == Work::backward && action.stage() > 0;
@@ -66,6 +71,7 @@ struct Table {
   return {action.work(), action.stage() - (action.work() == Work::forward ? 1 : -1),
           action.micro_batch()};
 }
+//! Whether this action waits for another one's message.
 [[nodiscard]] constexpr bool has_producer(const TableView& table, Action action) {
   if (action.work() == Work::forward) return action.stage() > 0;
   return action.work() == Work::backward && action.stage() + 1 < table.stages;
