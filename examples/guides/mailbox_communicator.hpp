@@ -1,0 +1,178 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Ranks that leave each other's messages in mailboxes: the smallest whole communicator.
+#pragma once
+
+#include <weft/comm/collectives.hpp>
+#include <weft/comm/communicator.hpp>
+#include <weft/comm/late.hpp>
+#include <weft/core/error.hpp>
+
+#include <chrono>
+#include <condition_variable>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace guides {
+
+namespace comm = weft::comm;
+using weft::index_t;
+
+// [office]
+//! What all ranks share: letters under way, and the first failure.
+struct PostOffice {
+  struct Letter {
+    std::vector<std::byte> bytes;
+    comm::Purpose purpose;
+  };
+  //! A group of ranks, from one of its ranks to another, and the letter's number on that way.
+  using Address = std::tuple<std::string, int, int, index_t>;
+
+  std::mutex mutex;
+  std::condition_variable news;
+  std::map<Address, Letter> letters;
+  std::map<int, comm::Purpose> last_seen;             // what each rank posted last
+  std::optional<std::pair<int, std::string>> failed;  // who, and what it said
+};
+// [office]
+
+//! A rank that is a thread; every message is copied into the office and out of it.
+class MailboxCommunicator {
+ public:
+  // [transfer]
+  //! The receives of one `post` that have not been served; sends have ended when they are posted.
+  class Transfer {
+   public:
+    bool done() {
+      if (communicator_ == nullptr) return true;
+      const std::scoped_lock lock(communicator_->office_->mutex);
+      return communicator_->serve(*this);
+    }
+    void wait() {
+      if (communicator_ != nullptr) communicator_->wait_for(*this);
+    }
+
+   private:
+    friend MailboxCommunicator;
+    MailboxCommunicator* communicator_ = nullptr;
+    comm::Purpose purpose_;
+    std::vector<std::pair<comm::Message, PostOffice::Address>> open_;
+  };
+  // [transfer]
+
+  MailboxCommunicator(std::shared_ptr<PostOffice> office, std::string group, std::vector<int> outer,
+                      int rank, comm::Timeout timeout)
+      : office_(std::move(office)),
+        group_(std::move(group)),
+        outer_(std::move(outer)),
+        rank_(rank),
+        timeout_(timeout),
+        sent_(outer_.size()),
+        received_(outer_.size()) {}
+
+  int rank() const { return rank_; }
+  int size() const { return static_cast<int>(outer_.size()); }
+  comm::Timeout timeout() const { return timeout_; }
+
+  // [post]
+  void post(std::span<const comm::Message> messages, const comm::Purpose& purpose,
+            Transfer& transfer) {
+    const std::scoped_lock lock(office_->mutex);
+    transfer.communicator_ = this;
+    transfer.purpose_ = purpose;
+    transfer.open_.clear();
+    office_->last_seen[outer_rank(rank_)] = purpose;
+    for (const comm::Message& message : messages) {
+      const auto peer = static_cast<std::size_t>(message.peer);
+      if (message.direction == comm::Message::Direction::send) {
+        office_->letters[{group_, rank_, message.peer, sent_[peer]++}] = {
+            {message.data, message.data + message.bytes}, purpose};
+      } else {
+        // The nth receive from a rank gets its nth letter, whichever transfer asks first.
+        transfer.open_.push_back({message, {group_, message.peer, rank_, received_[peer]++}});
+      }
+    }
+    office_->news.notify_all();
+  }
+  // [post]
+
+  // [abort]
+  void abort(int rank, const std::string& message) {
+    const std::scoped_lock lock(office_->mutex);
+    fail(outer_rank(rank), message);
+  }
+
+  MailboxCommunicator split(int color, int key) {
+    const auto [members, mine] = comm::split_members(*this, color, key);
+    std::vector<int> outer;
+    for (const int member : members) outer.push_back(outer_rank(member));
+    return {office_, weft::text(group_, "/", splits_++, ".", color), outer, mine, timeout_};
+  }
+  // [abort]
+
+ private:
+  int outer_rank(int rank) const { return outer_[static_cast<std::size_t>(rank)]; }
+
+  void fail(int culprit, const std::string& message) {
+    if (!office_->failed) office_->failed = {culprit, message};
+    office_->news.notify_all();
+  }
+
+  // [serve]
+  //! Takes the letters that are there, and says whether none is missing. The office is locked.
+  bool serve(Transfer& transfer) {
+    std::erase_if(transfer.open_, [&](const auto& open) {
+      const auto& [message, address] = open;
+      const auto found = office_->letters.find(address);
+      if (found == office_->letters.end()) return false;
+      const auto& [bytes, purpose] = found->second;
+      if (static_cast<index_t>(bytes.size()) != message.bytes || purpose != transfer.purpose_) {
+        fail(outer_rank(message.peer),
+             weft::text("the ranks' programs differ: rank ", outer_rank(message.peer), " sends ",
+                        bytes.size(), " bytes in ", to_text(purpose), ", rank ", outer_rank(rank_),
+                        " expects ", message.bytes, " in ", to_text(transfer.purpose_)));
+        return false;
+      }
+      if (!bytes.empty()) std::memcpy(message.data, bytes.data(), bytes.size());
+      office_->letters.erase(found);
+      return true;
+    });
+    if (!transfer.open_.empty() && office_->failed) {
+      throw comm::CommunicatorAborted(office_->failed->first, office_->failed->second);
+    }
+    return transfer.open_.empty();
+  }
+
+  void wait_for(Transfer& transfer) {
+    const auto deadline = std::chrono::steady_clock::now() +
+                          std::chrono::duration_cast<std::chrono::steady_clock::duration>(timeout_);
+    std::unique_lock lock(office_->mutex);
+    while (!serve(transfer)) {
+      if (office_->news.wait_until(lock, deadline) != std::cv_status::timeout) continue;
+      if (serve(transfer)) return;
+      const int late = outer_rank(transfer.open_.front().first.peer);
+      fail(late, comm::late_text(late, transfer.purpose_, timeout_, office_->last_seen[late]));
+    }
+  }
+  // [serve]
+
+  std::shared_ptr<PostOffice> office_;
+  std::string group_;
+  std::vector<int> outer_;  // the group's ranks, as the first group counts them
+  int rank_;
+  comm::Timeout timeout_;
+  std::vector<index_t> sent_, received_;  // letters to and from each rank
+  index_t splits_ = 0;
+};
+
+static_assert(comm::Communicator<MailboxCommunicator>);
+
+}  // namespace guides

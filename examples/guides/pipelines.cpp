@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Models in stages: cut by hand, cut by weft, and an encoder-decoder model; the time that ranks
+// lose.
+//
+// Prints:
+//   cut by hand: the loss fell
+//   the share of the time that is lost: between 0 and 100 %
+//   cut by weft: 2 ranks
+//   a Transformer in four stages: 4 ranks
+
+#include "reversal.hpp"
+
+#include <weft/comm/launch.hpp>
+#include <weft/io/atomic_file.hpp>
+#include <weft/nn/translation_steps.hpp>
+#include <weft/parallel/pipeline_parallel.hpp>
+#include <weft/parallel/pipeline_trace.hpp>
+#include <weft/parallel/schedule/one_forward_one_backward.hpp>
+#include <weft/parallel/split.hpp>
+#include <weft/weft.hpp>
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+using namespace weft;
+
+constexpr index_t C = 16;
+using Layer = nn::EncoderLayer<C, /*heads=*/2, /*d_ff=*/32>;
+using Loss = Chunked<nn::BasicGenerator<C>, nn::LabelSmoothing>;
+
+// [stages]
+using First = nn::Sequential<nn::Embedding<C>, Layer, Layer>;
+using Last = nn::Sequential<Layer, Layer, nn::LayerNorm<C>>;
+using Model = Pipe<OneForwardOneBackward<8>, First, Last>;
+// [stages]
+
+using Objective = parallel::Objective<Model, Loss>;
+
+Objective objective() {
+  const Layer layer(nn::Dropouts::everywhere(0.0f), /*causal=*/true);
+  return Objective(
+      Model(First(nn::Embedding<C>(24, 16, 0.0f), layer, layer), Last(layer, layer, {})),
+      nn::LabelSmoothing(0.0f));
+}
+
+//! Sentences, each word to be told from those before it.
+struct Words {
+  data::TranslationBatch batch;
+
+  index_t size() const { return batch.size(); }
+  parallel::MicroBatch<TokenSequences<Cpu>, Cpu> part(Cpu& device, Range range) const {
+    return {train::to_sequences(device, batch.target_input, range),
+            train::to_sequences(device, batch.target_output, range).ids};
+  }
+};
+
+int main() {
+  const Words batch{course::reversal_batch(/*sentences=*/32, 0)};
+  const double rate = 0.01;
+
+  // [train]
+  comm::launch_threads(Model::ranks, comm::default_timeout, [&](comm::ThreadCommunicator& rank) {
+    Cpu device;
+    PipelineParallel<Model, Loss> train(device, rank, objective(), optim::Adam(),
+                                        {.lanes = 1, .micro_batches = 8});
+    train.step(batch, rate);  // every rank is given the whole batch
+    // [train]
+    const double before = train.step(batch, rate).loss.loss.value();
+    const double after = train.step(batch, rate).loss.loss.value();
+    if (rank.rank() == 0)
+      std::printf("cut by hand: the loss %s\n", after < before ? "fell" : "rose");
+
+    const std::string path = "guide_trace_" + std::to_string(rank.rank()) + ".json";
+    // [trace]
+    parallel::Trace mine;
+    train.record(&mine);  // from now on
+    train.step(batch, rate);
+    const auto traces = parallel::gathered_traces(rank, mine);
+    io::write_file(path, parallel::chrome_trace(traces));  // for ui.perfetto.dev
+    const double lost_percent = 100 * parallel::lost_share(traces);
+    // [trace]
+    std::remove(path.c_str());
+    if (rank.rank() == 0) {
+      std::printf("the share of the time that is lost: %s\n",
+                  lost_percent >= 0 && lost_percent < 100 ? "between 0 and 100 %" : "none");
+    }
+    // [train]
+  });
+  // [train]
+
+  // [split]
+  const nn::Sequential model(nn::Embedding<C>(28'782, 64, 0.1f), Layer(), Layer(), Layer(), Layer(),
+                             nn::LayerNorm<C>());
+  const auto pipe = split<OneForwardOneBackward<8>, 2, C * 28'782>(model);
+  // [split]
+  std::printf("cut by weft: %d ranks\n", pipe.ranks);
+
+  // [translation]
+  constexpr nn::TransformerShape shape{
+      .d_model = C, .heads = 2, .d_ff = 32, .encoder_layers = 2, .decoder_layers = 2};
+  const nn::TransformerSizes sizes{.source_vocabulary = 24, .target_vocabulary = 24, .longest = 16};
+  const auto steps = nn::steps_of(nn::Transformer<shape>(sizes, nn::Dropouts::everywhere(0.1f)));
+  const auto four = split<OneForwardOneBackward<8>, 4>(steps);
+  // [translation]
+  std::printf("a Transformer in four stages: %d ranks\n", four.ranks);
+}
