@@ -36,7 +36,8 @@ using namespace weft;
 const char* said(bool holds) { return holds ? "yes" : "no"; }
 
 // [check]
-//! Whether the gradient of <y, dy> with respect to all parameters is that of central differences.
+//! Whether the gradients of <y, dy> with respect to all parameters, and to x, are those of central
+//! differences.
 template <class Module>
 bool gradient_agrees(Module module) {
   Cpu device;
@@ -50,18 +51,21 @@ bool gradient_agrees(Module module) {
   const Rows<8> dy{testing::random_tensor(device, {5, 8}, 3), x.layout};
   nn::Context<Cpu> ctx(device, values.data(), gradients, RandomKey());
   auto [y, saved] = module.forward(ctx, x);
-  (void)module.backward(ctx, std::move(saved), dy);
+  const Rows<8> dx = module.backward(ctx, std::move(saved), dy);
 
   const auto loss = [&] {
     nn::Context<Cpu> evaluation(device, values.data());
     return testing::inner(testing::matrix(module.forward(evaluation, x).output.values),
                           testing::matrix(dy.values));
   };
-  const auto count = static_cast<std::size_t>(layout.trained);
-  return testing::gradient_difference(std::span(values).first(count),
-                                      std::span<const float>(gradients.data(), count), loss,
-                                      /*noise=*/1e-5)
-      .empty();
+  const auto agrees = [&](float* numbers, const float* gradient, index_t count) {
+    const auto n = static_cast<std::size_t>(count);
+    return testing::gradient_difference(std::span(numbers, n), std::span(gradient, n), loss,
+                                        /*noise=*/1e-5)
+        .empty();
+  };
+  return agrees(values.data(), gradients.data(), layout.trained) &&
+         agrees(x.values.data(), dx.values.data(), x.values.size());
 }
 // [check]
 

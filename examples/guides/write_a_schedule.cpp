@@ -9,9 +9,8 @@
 //   F0 F1 F2 B0 F3 B1 F4 B2 F5 B3 B4 B5
 //   F0 B0 F1 B1 F2 B2 F3 B3 F4 B4 F5 B5
 //   the parameters are those of one device, bit for bit
-//   attempted: mine: rank 0: backward of micro-batch 0 in stage 0 waits for what comes only after
-//   it attempted: mine: rank 0: backward of micro-batch 0 in stage 0 comes after that of
-//   micro-batch 1
+//   mine: rank 0: backward of micro-batch 0 in stage 0 waits for what comes only after it
+//   mine: rank 0: backward of micro-batch 0 in stage 0 comes after that of micro-batch 1
 
 #include "eager_forward.hpp"
 #include "reversal.hpp"
@@ -97,7 +96,7 @@ int main(int argc, char** argv) {
     try {
       (void)parallel::read_table(wrong, "mine");
     } catch (const FormatError& error) {
-      std::printf("attempted: %s\n", error.message().c_str());
+      std::printf("%s\n", error.message().c_str());
     }
   }
   // [refused]

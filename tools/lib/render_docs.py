@@ -59,6 +59,8 @@ class Site:
 
     def place(self, path: str) -> str:
         """Where a file or folder of the repository is shown; '' for nothing."""
+        if path == "docs/reference.md" and self.tags.headers:
+            return "reference/index.html"
         if path in self.tags.headers:
             return "reference/" + self.tags.headers[path]
         if (self.root / path).is_dir():
@@ -136,7 +138,8 @@ class Site:
                               "--wrap=preserve"], input=text, capture_output=True, text=True,
                              check=True)
         body = REFERENCE.sub(lambda m: f'{m[1]}="{self.link(m[2], folder, place)}"', run.stdout)
-        body = re.sub(r"<code>([\w:]+)</code>(?!</a>)", lambda m: self.name(m[1], place), body)
+        body = re.sub(r"<code>([\w:]+)((?:&lt;[^<]*)?)</code>(?!</a>)",
+                      lambda m: self.name(m[1], m[2], place), body)
         body = re.sub(r'<(h[1-6]) id="([^"]*)">(.*?)</\1>',
                       r'<\1 id="\2">\3<a class="anchor" href="#\2" aria-label="here">#</a></\1>',
                       body, flags=re.S)
@@ -154,11 +157,12 @@ class Site:
         where = relative(self.want(path), place)
         return where + ("#" + anchor if anchor else "")
 
-    def name(self, text: str, place: str) -> str:
+    def name(self, text: str, arguments: str, place: str) -> str:
+        """A word in backticks, as a link where it is a type of weft."""
         file = self.tags.names.get(text)
-        if not file or not text[0].isalpha() or not re.search(r"[A-Z]", text):
-            return f"<code>{text}</code>"
-        return f'<a href="{relative("reference/" + file, place)}"><code>{text}</code></a>'
+        if not file or not re.search(r"[A-Z]", text):
+            return f"<code>{text}{arguments}</code>"
+        return f'<a href="{relative("reference/" + file, place)}"><code>{text}{arguments}</code></a>'
 
     def page(self, body: str, title: str, path: str, place: str) -> str:
         pages = []
