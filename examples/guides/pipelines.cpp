@@ -73,13 +73,13 @@ int main() {
     if (rank.rank() == 0)
       std::printf("cut by hand: the loss %s\n", after < before ? "fell" : "rose");
 
-    const std::string path = "guide_trace_" + std::to_string(rank.rank()) + ".json";
+    const std::string path = "guide_pipeline_" + std::to_string(rank.rank()) + ".svg";
     // [trace]
     parallel::Trace mine;
     train.record(&mine);  // from now on
     train.step(batch, rate);
     const auto traces = parallel::gathered_traces(rank, mine);
-    io::write_file(path, parallel::chrome_trace(traces));  // for ui.perfetto.dev
+    io::write_file(path, parallel::svg(traces));  // the last batch, as it ran
     const double lost_percent = 100 * parallel::lost_share(traces);
     // [trace]
     std::remove(path.c_str());
