@@ -15,6 +15,15 @@
 
 namespace weft::nn {
 
+namespace detail {
+
+template <class Layer, class D, class... Inputs>
+concept ReadsThese = requires(const Layer& layer, Context<D>& ctx, const Inputs&... inputs) {
+  layer.forward(ctx, inputs...);
+};
+
+}  // namespace detail
+
 //! A stack of equal layers, with a normalisation behind the last one if `FinalNorm`.
 //!
 //! What else the layers read (a decoder's memory) is passed on to each of them.
@@ -46,10 +55,9 @@ struct LayerStack {
   template <class D, class... Others>
   [[nodiscard]] Result<Rows<C, D>, Saved<D>> forward(Context<D>& ctx, Rows<C, D> x,
                                                      const Others&... others) const {
-    static_assert(
-        requires(const Layer& layer) { layer.forward(ctx, x, others...); },
-        "a stack's layers read something else than the stack was given: a decoder's read the "
-        "encoder's output too, decoder.forward(ctx, x, memory)");
+    static_assert(detail::ReadsThese<Layer, D, Rows<C, D>, Others...>,
+                  "a stack's layers read something else than the stack was given: a decoder's read "
+                  "the encoder's output too, decoder.forward(ctx, x, memory)");
     Saved<D> saved;
     for (std::size_t i = 0; i < layers.size(); ++i) {
       ctx.enter_unit(first_unit, i);
