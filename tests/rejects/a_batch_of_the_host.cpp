@@ -1,4 +1,4 @@
-// expect: a strategy takes a batch that brings its parts to a device: for a data::TranslationBatch that is train::DeviceBatch(batch)
+// expect: a strategy takes a batch that brings its parts to a device: for a data::TranslationBatch
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/weft.hpp>

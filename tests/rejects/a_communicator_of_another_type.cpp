@@ -1,4 +1,4 @@
-// expect: the communicator is of another type than the strategy's, which is comm::ThreadCommunicator if it is not named
+// expect: the communicator is of another type than the strategy's, which is
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/comm/self.hpp>

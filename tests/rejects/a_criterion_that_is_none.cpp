@@ -1,4 +1,4 @@
-// expect: the second argument of Chunked is a criterion, such as nn::LabelSmoothing or nn::CrossEntropy
+// expect: the second argument of Chunked is a criterion, such as nn::LabelSmoothing or
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/weft.hpp>

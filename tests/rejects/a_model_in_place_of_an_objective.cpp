@@ -1,4 +1,4 @@
-// expect: a strategy takes an objective of its own type, which places the parameters of model and loss
+// expect: a strategy takes an objective of its own type, which places the parameters of model and
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/weft.hpp>

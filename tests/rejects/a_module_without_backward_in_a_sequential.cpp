@@ -1,4 +1,4 @@
-// expect: a module that is trained needs a backward pass: backward(ctx, Saved<D>&& saved, const Output& doutput) const
+// expect: a module that is trained needs a backward pass: backward(ctx, Saved<D>&& saved, const
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/weft.hpp>

@@ -1,4 +1,4 @@
-// expect: a module needs a static members(self, visit) that shows each of its parameters and modules
+// expect: a module needs a static members(self, visit) that shows each of its parameters and
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/weft.hpp>

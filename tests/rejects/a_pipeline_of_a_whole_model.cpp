@@ -1,4 +1,4 @@
-// expect: PipelineParallel trains a Pipe<Schedule, Stages...>: write the model's stages, or cut a Sequential by split
+// expect: PipelineParallel trains a Pipe<Schedule, Stages...>: write the model's stages, or cut a
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/parallel/pipeline_parallel.hpp>

@@ -1,4 +1,4 @@
-// expect: the optimizer is of another type than the strategy's, which is optim::Adam if it is not named
+// expect: the optimizer is of another type than the strategy's, which is optim::Adam if it is not
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/weft.hpp>

@@ -6,7 +6,8 @@
 #include <cstdio>
 
 int main() {
-  return weft::comm::launch_mpi(weft::comm::Timeout(60), [](weft::comm::MpiCommunicator& communicator) {
-    std::printf("%d rank\n", communicator.size());
-  });
+  return weft::comm::launch_mpi(weft::comm::Timeout(60),
+                                [](weft::comm::MpiCommunicator& communicator) {
+                                  std::printf("%d rank\n", communicator.size());
+                                });
 }
