@@ -204,9 +204,9 @@ class Trainer {
     try {
       return f();
     } catch (const ops::NotFiniteError& error) {
-      const std::string module = nn::module_at(strategy_->objective(), error.parameter());
+      const std::string path = nn::module_at(strategy_->objective(), error.parameter());
       throw ops::NotFiniteError(text("update ", update, ", rank ", strategy_->rank(), ": ",
-                                     module.empty() ? "" : module + ": ", error.message()),
+                                     path.empty() ? "" : path + ": ", error.message()),
                                 error.parameter());
     }
   }
