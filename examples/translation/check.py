@@ -188,8 +188,9 @@ class Translation(unittest.TestCase):
 
     def test_says_where_numbers_stop_being_finite(self):
         for program in DATA_PARALLEL, ZERO2:
-            run = self.train("--schedule", "constant", "--rate", 1e30, "--check-finite",
-                             "--max-updates", 3, program=program)
+            run = self.run_program("train", self.folder / "model", *self.corpus(), "--tokens", 600,
+                                   "--schedule", "constant", "--rate", 1e30, "--check-finite",
+                                   "--max-updates", 3, program=program)
             self.refused(run, "update 2, rank 0: encoder.layers.0.self_attention.query: ",
                          "matmul_nt: c has ")
 
