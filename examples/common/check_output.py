@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The weft authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a program of the guides and compares its output with what its source says: check.py SOURCE
+"""Runs an example and compares its output with what its source says: check_output.py SOURCE
 PROGRAM [ARGUMENTS]
 
 The source's first comment has a line "Prints:" and the lines, indented by two spaces. After
