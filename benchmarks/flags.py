@@ -7,15 +7,16 @@ usage: flags.py [--compiler CXX] [--threads N] [--repeats N]
 """
 import argparse
 import json
-import os
 import pathlib
-import statistics
 import subprocess
 import tempfile
 
+from harness.run import WARM_UP, quartiles
+from harness.subject import Subject
+from harness.suites import SUITES
+
 HERE = pathlib.Path(__file__).resolve().parent
 FLAGS = {"plain": ["-O2"], "fast_math": ["-O3", "-ffast-math"]}
-SIZES = {"tiny": ["tiny", 256, 16, 16], "base": ["base", 32, 32, 32]}
 
 
 def main():
@@ -29,28 +30,23 @@ def main():
             subprocess.run([options.compiler, "-std=c++20", *flags, "-march=native",
                             f"-I{HERE.parent / 'include'}", HERE / "translation_step.cpp", "-o",
                             f"{folder}/{name}", "-ldnnl", "-lgomp", "-lz", "-pthread"], check=True)
-        for suite, sizes in SIZES.items():
-            arguments = [str(size) for size in (*sizes, 1, options.threads, 5, 0.1)]
-            processes = {name: subprocess.Popen([f"{folder}/{name}", *arguments], text=True,
-                                                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                                env=dict(os.environ, OMP_NUM_THREADS="1"))
-                         for name in FLAGS}
+        for suite in SUITES:
+            if suite.program != "translation_step":
+                continue
+            settings = {**suite.settings, "threads": options.threads}
+            subjects = [Subject(name, [f"{folder}/{name}"], settings) for name in FLAGS]
             times = {name: [] for name in FLAGS}
-            for repeat in range(options.repeats + 2):  # the first two warm up
-                for name, process in processes.items():
-                    process.stdin.write("step\n")
-                    process.stdin.flush()
-                    time_ms = float(process.stdout.readline())
-                    if repeat >= 2:
-                        times[name].append(time_ms)
-            for name, process in processes.items():
-                process.stdin.close()
-                process.wait()
-                low, middle, high = statistics.quantiles(times[name], n=4, method="inclusive")
-                print(json.dumps({"suite": f"translation_{suite}.step", "subject": f"weft {name}",
+            for repeat in range(options.repeats + WARM_UP):
+                for subject in subjects:
+                    time_ms = subject.ask("repeat")["step"]
+                    if repeat >= WARM_UP:
+                        times[subject.name].append(time_ms)
+            for subject in subjects:
+                subject.close()
+                print(json.dumps({"suite": suite.name, "subject": f"weft {subject.name}",
                                   "metric": "time_ms", "threads": options.threads,
-                                  "repeats": options.repeats, "median": middle,
-                                  "lower_quartile": low, "upper_quartile": high}), flush=True)
+                                  "repeats": options.repeats, **quartiles(times[subject.name])}),
+                      flush=True)
 
 
 main()

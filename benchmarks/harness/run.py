@@ -1,0 +1,168 @@
+# SPDX-FileCopyrightText: 2026 The weft authors
+# SPDX-License-Identifier: Apache-2.0
+"""Runs suites: subjects agree first and are timed then, in turn, in one run."""
+import json
+import math
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+from harness.subject import Subject
+from harness.work import Work
+
+PEERS = pathlib.Path(__file__).resolve().parent.parent / "peers"
+WARM_UP = 2
+
+
+def machine():
+    """The processor's name, its cores, and the GPUs that are there."""
+    names = [line.partition(":")[2].strip() for line in open("/proc/cpuinfo", encoding="utf-8")
+             if line.startswith("model name")]
+    return f"{names[0] if names else platform.machine()}, {len(names)} cores"
+
+
+def quartiles(values):
+    """Of one value: itself."""
+    low, middle, high = (statistics.quantiles(values, n=4, method="inclusive")
+                         if len(values) > 1 else values * 3)
+    return {"median": middle, "lower_quartile": low, "upper_quartile": high}
+
+
+class Runner:
+    """What all suites of a run have in common."""
+
+    def __init__(self, build, python, repeats, variants):
+        self.programs = pathlib.Path(build) / "benchmarks"
+        self.python = python
+        self.repeats = repeats
+        self.variants = variants  # the peers that take part, or None for all
+        self.common = {
+            "run": time.strftime("%Y%m%dT%H%M%S"), "machine": machine(),
+            "commit": subprocess.run(["git", "describe", "--always", "--dirty"], text=True,
+                                     capture_output=True).stdout.strip()}
+
+    def roofs(self, work, threads):
+        sizes = [size for size in work.sizes()]
+        answer = subprocess.run([self.programs / "roofs", str(threads), *sizes], text=True,
+                                capture_output=True, check=True)
+        return json.loads(answer.stdout)
+
+    def start(self, suite, threads):
+        """weft and its peers; all have weft's parameters."""
+        settings = {**suite.settings, "threads": threads}
+        subjects = [Subject(name, [self.programs / suite.program], {**settings, **own})
+                    for name, own in {"weft": {}, **suite.own}.items()]
+        for name, program in suite.peers.items():
+            if self.variants is None or name in self.variants:
+                subjects.append(Subject(name, [self.python, PEERS / program],
+                                        {**settings, "variant": name}))
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "parameters.safetensors"
+            peers = subjects[1 + len(suite.own):]
+            if peers:
+                subjects[0].ask(f"save {path}")
+            for subject in peers:
+                subject.ask(f"load {path}")
+        return subjects
+
+    def compare(self, suite, subjects):
+        """**Errors.** SystemExit unless every subject finds what weft does."""
+        ours = subjects[0].ask("check")
+        for subject in subjects[1:]:
+            theirs = subject.ask("check")
+            if len(ours) != len(theirs) or any(
+                    not math.isclose(x, y, rel_tol=suite.tolerance) for x, y in zip(ours, theirs)):
+                raise SystemExit(f"tools/bench: {suite.name}: weft finds {ours}, "
+                                 f"{subject.name} {theirs}")
+
+    def run(self, suite, threads):
+        """The lines of a suite: a time for each subject and name, and the memory of each."""
+        subjects = self.start(suite, threads)
+        self.compare(suite, subjects)
+        times = {subject.name: {name: [] for name in suite.times} for subject in subjects}
+        for repeat in range(WARM_UP + self.repeats):
+            for subject in subjects:
+                answer = subject.ask("repeat")
+                answer["total"] = sum(answer.values())
+                for name, values in times[subject.name].items():
+                    if repeat >= WARM_UP:
+                        values.append(answer[name])
+        works = [work for _, work in suite.times.values()]
+        roofs = self.roofs(sum(works, Work()), threads)
+        lines = []
+        for subject in subjects:
+            common = {"subject": subject.name, "threads": threads, **self.common}
+            for name, (called, work) in suite.times.items():
+                time_ms = quartiles(times[subject.name][name])
+                floor_ms = work.floor_ms(roofs)
+                shared = {**common, "repeats": self.repeats,
+                          "roof_share": round(floor_ms / time_ms["median"], 4) or None}
+                lines.append({"suite": called, "metric": "time_ms", **time_ms, **shared})
+                if work.tokens:
+                    rates = [work.tokens / (value / 1000) for value in times[subject.name][name]]
+                    lines.append({"suite": called, "metric": "tokens_per_second",
+                                  **quartiles(rates), **shared})
+            memory = subject.ask("memory")
+            line = {"suite": suite.names()[-1], "metric": "peak_bytes",
+                    **quartiles([memory["peak_bytes"]]), **common, "repeats": 1,
+                    "roof_share": None}
+            if "account" in memory:
+                line["account"] = memory["account"]
+            lines.append(line)
+            subject.close()
+        return [{**suite.settings, **line} for line in lines]
+
+
+def of(lines, suite, metric):
+    """{subject: median} of one suite and metric, weft first."""
+    return {line["subject"]: line["median"] for line in lines
+            if line["suite"] == suite and line["metric"] == metric}
+
+
+def summary(lines):
+    """A sentence for each suite: how weft stands to the best of its peers and to its floor."""
+    sentences = []
+    for suite in dict.fromkeys(line["suite"] for line in lines):
+        medians = of(lines, suite, "time_ms")
+        ours = medians["weft"]
+        medians = {name: value for name, value in medians.items() if not name.startswith("weft")}
+        sentence = f"{suite}, {lines[0]['threads']} threads: weft {ours:.4g} ms"
+        if medians:
+            best = min(medians, key=medians.get)
+            sentence += f", {best} {medians[best]:.4g} ms: {medians[best] / ours:.2f} x as fast"
+        share = next(line["roof_share"] for line in lines if line["suite"] == suite)
+        if share:
+            sentence += f"; {1 / share:.2f} x its floor"
+        memory = of(lines, suite, "peak_bytes")
+        if len(memory) > 1:
+            least = min(value for name, value in memory.items() if not name.startswith("weft"))
+            sentence += f"; {memory['weft'] / least:.2f} of the memory"
+        sentences.append(sentence)
+    return sentences
+
+
+def merge(path, lines):
+    """Puts lines into a file of results; they replace those of the same point."""
+    def point(line):
+        return tuple(json.dumps(line.get(key)) for key in
+                     ("suite", "subject", "metric", "threads", "machine", *SETTINGS))
+    path = pathlib.Path(path)
+    old = ([json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+           if path.exists() else [])
+    new = {point(line) for line in lines}
+    kept = [line for line in old if point(line) not in new]
+    with open(path, "w", encoding="utf-8") as file:
+        for line in sorted(kept + lines, key=lambda line: (line["suite"], line["threads"])):
+            file.write(json.dumps(line) + "\n")
+
+
+# What tells two points of a suite apart, where a suite has several: those of growth.
+SETTINGS = ("sequences", "length", "layers", "sentences", "beam")
+
+
+def fail(message):
+    sys.exit(f"tools/bench: {message}")

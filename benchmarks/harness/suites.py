@@ -1,0 +1,109 @@
+# SPDX-FileCopyrightText: 2026 The weft authors
+# SPDX-License-Identifier: Apache-2.0
+"""The suites of tools/bench: which programs, at which sizes, and what their floor is."""
+import dataclasses
+import typing
+
+from harness.work import (Work, adam, attention, attention_backward, layer, linear,
+                          linear_backward, sgd, times)
+
+TORCH = ("torch_eager", "torch_compile", "torch_flat")
+
+
+@dataclasses.dataclass(frozen=True)
+class Suite:
+    """One program of weft's, the same work by its peers, and the names of what they time.
+
+    times: {what the program calls a time: (the suite's name, its work)}. "total" is their sum.
+    peers: {subject: program in benchmarks/peers}.
+    settings: for weft and its peers; "threads" and "variant" are added.
+    tolerance: how far results may differ, as a share of themselves.
+    quick: whether `tools/bench --quick` runs it.
+    own: {subject: settings} of weft's program that are measured beside the others.
+    """
+    name: str
+    program: str
+    peers: dict
+    settings: dict
+    times: typing.Dict[str, typing.Tuple[str, Work]]
+    tolerance: float = 1e-5
+    quick: bool = False
+    own: dict = dataclasses.field(default_factory=dict)
+
+    def names(self):
+        return [name for name, _ in self.times.values()]
+
+
+def torch(program, variants=TORCH):
+    return {variant: program for variant in variants}
+
+
+def encoder(name, shape, sequences, length, causal, dropout, layers=1, variants=TORCH,
+            quick=False, apart=True):
+    """Encoder layers, forward, backward and step apart, and together as NAME.iteration."""
+    C, F = {"small": (128, 512), "base": (512, 2048)}[shape]
+    rows = sequences * length
+    sizes = (rows, length, sequences, C, F, causal)
+    forward = times(layer(linear, attention, *sizes), layers)
+    backward = times(layer(linear_backward, attention_backward, *sizes), layers)
+    step = adam(layers * (4 * C * C + 2 * C * F + 9 * C + F))
+    total = forward + backward + step + Work(tokens=rows)
+    parts = {"forward": (f"{name}.forward", forward), "backward": (f"{name}.backward", backward),
+             "step": (f"{name}.step", step), "total": (f"{name}.iteration", total)}
+    return Suite(name, "encoder", torch("torch_encoder.py", variants),
+                 {"shape": shape, "layers": layers, "causal": causal, "dropout": dropout,
+                  "sequences": sequences, "length": length},
+                 parts if apart else {"total": (name, total)}, quick=quick)
+
+
+def translation(shape, sentences, source, target, quick=False):
+    C, F, N, V = {"base": (512, 2048, 6, 32000), "tiny": (128, 256, 4, 9712)}[shape]
+    S, T = sentences * source, sentences * target
+    work = Work(tokens=T)
+    for product, heads in ((linear, attention), (linear_backward, attention_backward)):
+        work += times(layer(product, heads, S, source, sentences, C, F), N)
+        work += times(layer(product, heads, T, target, sentences, C, F, True, (S, source)), N)
+        work += product(T, V, C)
+    work += adam({"base": 93255680, "tiny": 2564608}[shape])
+    name = f"translation_{shape}.step"
+    return Suite(name, "translation_step", torch("torch_translation.py"),
+                 {"shape": shape, "sentences": sentences, "source_length": source,
+                  "target_length": target, "chunk": 5, "dropout": 0.1},
+                 {"step": (name, work)}, quick=quick)
+
+
+def language_model():
+    """The language model of PyTorch's pipeline tutorial, an eighth as wide, of 4 layers."""
+    C, N, V, sequences, length = 512, 4, 28782, 20, 25
+    rows = sequences * length
+    work = Work(tokens=rows) + sgd(2 * V * C + V + N * (6 * C * C + 10 * C))
+    for product, heads in ((linear, attention), (linear_backward, attention_backward)):
+        work += times(layer(product, heads, rows, length, sequences, C, C, True), N)
+        work += product(rows, V, C)
+    return Suite("language_model.step", "language_model_step",
+                 torch("torch_language_model.py"),
+                 {"sequences": sequences, "length": length, "dropout": 0.2},
+                 {"step": ("language_model.step", work)})
+
+
+def chunked_loss():
+    """The generator and the loss: all logits at once, or 5 positions of every sentence."""
+    sentences, length, C, V = 32, 256, 512, 32000
+    rows = sentences * length
+    work = linear(rows, V, C) + linear_backward(rows, V, C) + Work(tokens=rows)
+    return Suite("chunked_loss", "chunked_loss",
+                 torch("torch_chunked_loss.py", ("torch_eager", "torch_compile", "torch_chunked")),
+                 {"sentences": sentences, "length": length, "chunk": 5},
+                 {"step": ("chunked_loss", work)}, own={"weft_whole": {"chunk": length}})
+
+
+SUITES = [
+    encoder("encoder_layer", "small", 50, 80, False, 0.1, quick=True),
+    translation("base", 32, 32, 32),
+    translation("tiny", 256, 16, 16, quick=True),
+    language_model(),
+    chunked_loss(),
+    encoder("long_context_4096", "base", 1, 4096, True, 0.0, apart=False),
+    encoder("long_context_16384", "base", 1, 16384, True, 0.0, apart=False,
+            variants=("torch_eager", "torch_compile")),
+]
