@@ -21,12 +21,9 @@ template <index_t C, index_t H, index_t F, index_t Layers>
 int run(const Json& settings) {
   using Layer = nn::EncoderLayer<C, H, F, nn::Norm::pre, true>;
   using Stack = nn::LayerStack<Layer, Layers, C, false>;
-  LoneModule<Stack, C> module(
-      settings.at("threads"),
-      [&](float dropout) {
-        return Stack(Layer(nn::Dropouts::everywhere(dropout), settings.at("causal")));
-      },
-      settings.at("dropout"), settings.at("sequences"), settings.at("length"));
+  LoneModule<Stack, C> module(settings, [&](float dropout) {
+    return Stack(Layer(nn::Dropouts::everywhere(dropout), settings.at("causal")));
+  });
   return serve(module.commands());
 }
 

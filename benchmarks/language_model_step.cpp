@@ -62,6 +62,7 @@ int main(int argc, char** argv) {
       argc, argv, R"({"sequences": 20, "length": 25, "dropout": 0.2, "threads": 1})",
       [](const Json& settings) {
         Cpu device(settings.at("threads"));
+        device.set_product_precision(precision(settings));
         GradientAccumulation<Model, Loss, optim::Sgd> strategy(
             device,
             parallel::Objective<Model, Loss>(

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <weft/core/clock.hpp>
+#include <weft/device/product_precision.hpp>
 #include <weft/nn/parameter_layout.hpp>
 #include <weft/train/memory_use.hpp>
 
@@ -33,6 +34,12 @@ double milliseconds(const F& f) {
   const double begin = weft::monotonic_seconds();
   f();
   return 1e3 * (weft::monotonic_seconds() - begin);
+}
+
+//! The precision that settings ask for: "float32" unless they say "bfloat16".
+inline weft::ProductPrecision precision(const Json& settings) {
+  return settings.value("precision", "float32") == "bfloat16" ? weft::ProductPrecision::bfloat16
+                                                              : weft::ProductPrecision::float32;
 }
 
 //! The most memory of the process so far, and what weft's pools account for it.

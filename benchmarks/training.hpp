@@ -50,10 +50,13 @@ Commands training_commands(Strategy& strategy, const Batch& batch, double rate) 
 template <class Module, index_t C>
 class LoneModule {
  public:
-  //! `make(dropout)` makes the module. Every sequence has the same length.
+  //! `make(dropout)` makes the module. Settings: threads, precision, dropout, sequences, length.
   template <class Make>
-  LoneModule(int threads, const Make& make, float dropout, index_t sequences, index_t length)
-      : device_(threads), module_(make(dropout)), without_dropout_(make(0.0f)) {
+  LoneModule(const Json& settings, const Make& make)
+      : device_(settings.at("threads")),
+        module_(make(settings.at("dropout"))),
+        without_dropout_(make(0.0f)) {
+    device_.set_product_precision(precision(settings));
     weft::nn::ParameterLayout same;
     weft::nn::place_trained(without_dropout_, same);
     weft::nn::place_trained(module_, layout_);
@@ -66,6 +69,7 @@ class LoneModule {
       device_.clear(moments.data(), moments.size() * index_t{sizeof(float)});
       moments.mark(weft::MemoryKind::optimizer);
     }
+    const index_t sequences = settings.at("sequences"), length = settings.at("length");
     const index_t N = sequences * length;
     std::vector<float> numbers(static_cast<std::size_t>(N * C));
     for (std::size_t i = 0; i < numbers.size(); ++i) {  // the same in peers/torch_encoder.py

@@ -22,6 +22,7 @@ int run(const Json& settings, index_t vocabulary) {
   using Loss = Chunked<nn::Generator<Shape>, nn::LabelSmoothing>;
   using Strategy = DataParallel<nn::Transformer<Shape>, Loss>;
   const DeviceGroup<Cpu> group(1, settings.at("threads"));
+  group[0].set_product_precision(precision(settings));
   Strategy strategy(group,
                     typename Strategy::Objective(
                         nn::Transformer<Shape>({vocabulary, vocabulary, 512},

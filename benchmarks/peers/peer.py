@@ -8,6 +8,7 @@ A program is started with a JSON object of settings, whose "variant" is
   torch_compile  forward and backward by torch.compile
   torch_flat     eager, with all parameters in one tensor and all gradients in another, and the
                  fused optimizer over them
+  torch_bfloat16 torch_flat, with forward passes under torch.autocast to bfloat16
 """
 import json
 import resource
@@ -56,7 +57,7 @@ class Trainer:
         self.clip_norm = clip_norm
         self.parameters = [p for p in model.parameters() if p.requires_grad]
         self.flat = None
-        if variant == "torch_flat":
+        if variant in ("torch_flat", "torch_bfloat16"):
             self.flat = self.flatten()
             options["fused"] = True
         self.optimizer = optimizer([self.flat] if self.flat is not None else self.parameters,
@@ -90,6 +91,8 @@ class Trainer:
 
 def compiled(function, variant):
     """The function as the variant runs it."""
+    if variant == "torch_bfloat16":
+        return torch.autocast("cpu", dtype=torch.bfloat16)(function)
     return torch.compile(function) if variant == "torch_compile" else function
 
 

@@ -6,6 +6,9 @@
 
 #include <catch2/catch.hpp>
 
+#include <bit>
+#include <iterator>
+#include <limits>
 #include <vector>
 
 using namespace weft;
@@ -26,5 +29,29 @@ TEST_CASE("all of a buffer is rounded, and comes back rounded") {
     CHECK(back.back() == -5.0f);
     back.pop_back();
     CHECK(back == expected);
+  }
+}
+
+TEST_CASE("what is no number stays none, and halves are rounded to even, in packs and alone") {
+  Cpu device;
+  const float infinity = std::numeric_limits<float>::infinity();
+  const float cases[] = {std::numeric_limits<float>::quiet_NaN(),
+                         infinity,
+                         -infinity,
+                         0.0f,
+                         -0.0f,
+                         1.00390625f,
+                         1.01171875f,
+                         std::numeric_limits<float>::max(),
+                         std::numeric_limits<float>::denorm_min(),
+                         std::bit_cast<float>(0x7f80'0001u),
+                         std::bit_cast<float>(0xffff'ffffu)};
+  std::vector<float> x;
+  for (int repeat = 0; repeat < 5; ++repeat) x.insert(x.end(), std::begin(cases), std::end(cases));
+  std::vector<Bfloat16> narrow(x.size());
+  ops::convert(device, std::ssize(x), x.data(), narrow.data());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    CAPTURE(i, x[i]);
+    CHECK(narrow[i].bits == Bfloat16(x[i]).bits);
   }
 }

@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include <weft/core/bfloat16.hpp>
 #include <weft/testing/difference.hpp>
 #include <weft/testing/matrix.hpp>
 #include <weft/testing/random.hpp>
@@ -54,17 +55,28 @@ struct Factors {
   }
 };
 
+//! What a precision makes of a factor.
+Matrix rounded(Matrix factor, ProductPrecision precision) {
+  if (precision != ProductPrecision::bfloat16) return factor;
+  for (double& x : factor.elements) x = static_cast<float>(Bfloat16(static_cast<float>(x)));
+  return factor;
+}
+
 //! What is wrong with c = a b or c += a b; each element is a sum of K products and perhaps of an
 //! old value, so it is off by (K + 1) roundings of the sum of their magnitudes at most.
-std::string product_difference(Kind kind, index_t M, index_t N, index_t K, Write write) {
+std::string product_difference(Kind kind, index_t M, index_t N, index_t K, Write write,
+                               ProductPrecision precision = ProductPrecision::float32) {
   Cpu device;
+  device.set_product_precision(precision);
   const Factors factors(device, kind, M, N, K);
   const bool add = write == Write::accumulate;
   const auto c = add ? random_tensor(device, {M, N}, 3) : nan_tensor(device, {M, N});
   const Matrix old = add ? matrix(c) : Matrix(M, N);
   factors.multiply(device, c, write);
-  Matrix should = product(factors.left(), factors.right());
-  Matrix bounds = product(magnitudes(factors.left()), magnitudes(factors.right()));
+  const Matrix left = rounded(factors.left(), precision);
+  const Matrix right = rounded(factors.right(), precision);
+  Matrix should = product(left, right);
+  Matrix bounds = product(magnitudes(left), magnitudes(right));
   for (std::size_t i = 0; i < should.elements.size(); ++i) {
     should.elements[i] += old.elements[i];
     bounds.elements[i] += std::abs(old.elements[i]);
@@ -88,6 +100,24 @@ TEST_CASE("products agree with a naive loop in double") {
     }
     CHECK(product_difference(kind, 19, 512, 2048, Write::replace) == "");
     CHECK(product_difference(kind, 512, 70, 300, Write::accumulate) == "");
+  }
+}
+
+TEST_CASE("factors are rounded to bfloat16 where a device says so, and nothing else is") {
+  for (const Kind kind : kinds) {
+    for (const index_t M : {1, 15, 64, 130}) {
+      for (const index_t N : {1, 16, 65}) {
+        for (const index_t K : {1, 33, 70}) {
+          CAPTURE(static_cast<int>(kind), M, N, K);
+          for (const Write write : {Write::replace, Write::accumulate}) {
+            CHECK(product_difference(kind, M, N, K, write, ProductPrecision::bfloat16) == "");
+          }
+        }
+      }
+    }
+    CHECK(product_difference(kind, 19, 512, 2048, Write::replace, ProductPrecision::bfloat16) ==
+          "");
+    CHECK(product_difference(kind, 64, 64, 64, Write::replace, ProductPrecision::tf32) == "");
   }
 }
 
@@ -122,12 +152,15 @@ TEST_CASE("a product has the same bits on any team") {
           Sizes{300, 1, 700}, Sizes{400, 130, 257}, Sizes{200, 512, 512}, Sizes{300, 256, 1024}}) {
       for (const Write write : {Write::replace, Write::accumulate}) {
         CAPTURE(static_cast<int>(kind), size.M, size.N, size.K, write == Write::accumulate);
-        CHECK(team_difference([&](Cpu& device) {
-                const Factors factors(device, kind, size.M, size.N, size.K);
-                const auto c = random_tensor(device, {size.M, size.N}, 3);
-                factors.multiply(device, c, write);
-                return std::vector{c};
-              }) == "");
+        for (const auto precision : {ProductPrecision::float32, ProductPrecision::bfloat16}) {
+          CHECK(team_difference([&](Cpu& device) {
+                  device.set_product_precision(precision);
+                  const Factors factors(device, kind, size.M, size.N, size.K);
+                  const auto c = random_tensor(device, {size.M, size.N}, 3);
+                  factors.multiply(device, c, write);
+                  return std::vector{c};
+                }) == "");
+        }
       }
     }
   }

@@ -17,6 +17,7 @@
 #include <weft/device/arena.hpp>
 #include <weft/device/device.hpp>
 #include <weft/device/lanes.hpp>
+#include <weft/device/product_precision.hpp>
 #include <weft/device/team.hpp>
 #include <weft/device/worker.hpp>
 
@@ -39,6 +40,11 @@ class Cpu {
   [[nodiscard]] int index() const { return index_; }
   //! How many threads work on its loops.
   [[nodiscard]] int threads() const { return team_.size(); }
+
+  //! Of its matrix products: float32 unless it was set.
+  [[nodiscard]] ProductPrecision product_precision() const { return product_precision_; }
+  //! From the next product on.
+  void set_product_precision(ProductPrecision precision) { product_precision_ = precision; }
 
   [[nodiscard]] Memory allocate(index_t bytes) { return arena_.allocate(bytes); }
   //! Gives whole pages back to the system, which hands out zeroed ones when they are written again.
@@ -114,6 +120,7 @@ class Cpu {
   }
 
   int index_;
+  ProductPrecision product_precision_ = ProductPrecision::float32;
   Arena arena_;
   Team team_;
   Worker worker_;

@@ -14,6 +14,7 @@
 #include <weft/core/index.hpp>
 #include <weft/device/arena.hpp>
 #include <weft/device/cuda_error.cuh>
+#include <weft/device/product_precision.hpp>
 
 namespace weft::detail {
 
@@ -42,10 +43,21 @@ struct CublasProduct {
 //! an algorithm that reads four floats at once would fault.
 struct CublasKind {
   CublasProduct product;
+  ProductPrecision precision;
   std::uint32_t align_a, align_b, align_d;
 
   friend auto operator<=>(const CublasKind&, const CublasKind&) = default;
 };
+
+//! Tensor cores round float32 factors themselves, as they read them.
+inline cublasComputeType_t compute_type(ProductPrecision precision) {
+  switch (precision) {
+    case ProductPrecision::tf32: return CUBLAS_COMPUTE_32F_FAST_TF32;
+    case ProductPrecision::bfloat16: return CUBLAS_COMPUTE_32F_FAST_16BF;
+    case ProductPrecision::float32: break;
+  }
+  return CUBLAS_COMPUTE_32F;
+}
 
 template <class Handle, auto Destroy>
 struct CublasDestroy {
@@ -61,15 +73,16 @@ class Cublas {
 
   //! `allocate(bytes)` gives memory of the device.
   template <class Allocate>
-  void multiply(const CublasProduct& product, const float* a, const float* b, float* d,
-                bool accumulate, cudaStream_t stream, const Allocate& allocate) {
+  void multiply(const CublasProduct& product, ProductPrecision precision, const float* a,
+                const float* b, float* d, bool accumulate, cudaStream_t stream,
+                const Allocate& allocate) {
     if (handle_ == nullptr) {
       workspace_ = allocate(workspace_bytes);
       cublasLtHandle_t handle = nullptr;
       expect_success(cublasLtCreate(&handle), "starting cuBLASLt");
       handle_.reset(handle);
     }
-    const CublasKind kind{product, alignment_of(a), alignment_of(b), alignment_of(d)};
+    const CublasKind kind{product, precision, alignment_of(a), alignment_of(b), alignment_of(d)};
     // Batches of words have ever new numbers of rows. What is asked for again is chosen alike.
     constexpr std::size_t most_plans = 4096;
     if (plans_.size() >= most_plans) plans_.clear();
@@ -99,7 +112,7 @@ class Cublas {
                    p.ldb)),
           d(layout(p.rows, p.columns, p.ldd)) {
       cublasLtMatmulDesc_t made = nullptr;
-      expect_success(cublasLtMatmulDescCreate(&made, CUBLAS_COMPUTE_32F, CUDA_R_32F),
+      expect_success(cublasLtMatmulDescCreate(&made, compute_type(kind.precision), CUDA_R_32F),
                      "describing a product");
       operation.reset(made);
       set_transposed(CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_a);

@@ -18,6 +18,7 @@
 #include <weft/device/cuda_staging.cuh>
 #include <weft/device/device.hpp>
 #include <weft/device/nvml.hpp>
+#include <weft/device/product_precision.hpp>
 #include <weft/device/worker.hpp>
 
 namespace weft {
@@ -98,6 +99,11 @@ class Cuda {
   [[nodiscard]] std::optional<GpuUsage> gpu_usage() const {
     return Nvml::library().usage(pci_bus_id());
   }
+
+  //! Of its matrix products: float32 unless it was set.
+  [[nodiscard]] ProductPrecision product_precision() const { return product_precision_; }
+  //! From the next product on.
+  void set_product_precision(ProductPrecision precision) { product_precision_ = precision; }
 
   //! Makes the GPU that of the calling thread, for calls of CUDA's own.
   void activate() const { detail::expect_success(cudaSetDevice(gpu_), "choosing a GPU"); }
@@ -209,12 +215,12 @@ class Cuda {
     detail::expect_success(cudaGetLastError(), name);
   }
 
-  //! Products of matrices on this device.
+  //! Products of matrices on this device, in its precision.
   void multiply(const detail::CublasProduct& product, const float* a, const float* b, float* d,
                 bool accumulate) {
     activate();
     last_ = "a product by cuBLASLt";
-    cublas_.multiply(product, a, b, d, accumulate, stream_,
+    cublas_.multiply(product, product_precision_, a, b, d, accumulate, stream_,
                      [this](index_t bytes) { return arena_.allocate(bytes); });
   }
 
@@ -250,6 +256,7 @@ class Cuda {
   void expect_code() const;
 
   int index_;
+  ProductPrecision product_precision_ = ProductPrecision::float32;
   int gpu_ = 0;
   cudaStream_t stream_ = nullptr;
   cudaEvent_t reached_ = nullptr;  // where the stream was when another was told to wait for it

@@ -59,12 +59,6 @@ struct CudaLanes {
         n, [&](index_t first) { in_group(first, n, [&](int, index_t column) { f(column); }); });
   }
 
-  //! The same: a GPU's lane takes columns one at a time.
-  template <class F>
-  __device__ void for_each_single(index_t n, F f) const {
-    for_each(n, f);
-  }
-
   //! Returns when every lane is here, and what they wrote can be read by the others.
   __device__ void wait() const {
     if constexpr (Threads == warp) {

@@ -23,12 +23,6 @@ struct CpuLanes {
     if (c < n) f(simd::Tail{c, static_cast<int>(n - c)});
   }
 
-  //! Calls `f(c)` for columns 0 to n - 1, one at a time: for types that have no packs.
-  template <class F>
-  WEFT_INLINE void for_each_single(index_t n, F f) const {
-    for (index_t c = 0; c < n; ++c) f(c);
-  }
-
   //! Returns when every lane is here, and what they wrote can be read by the others.
   WEFT_INLINE void wait() const {}
 

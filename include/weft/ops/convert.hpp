@@ -3,8 +3,9 @@
 //! @file Numbers of one type from those of another.
 #pragma once
 
-#include <weft/core/bfloat16.hpp>
 #include <weft/core/host_device.hpp>
+#include <weft/core/simd.hpp>
+#include <weft/core/simd_bfloat16.hpp>
 #include <weft/ops/blocks.hpp>
 
 namespace weft::ops {
@@ -18,13 +19,13 @@ struct ConvertBlock {
 
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t first, index_t count, index_t) const {
-    lanes.for_each_single(count, [&](index_t i) { y[first + i] = static_cast<To>(x[first + i]); });
+    lanes.for_each(count, [&](auto c) { simd::store(y + first, c, simd::load(x + first, c)); });
   }
 };
 
 }  // namespace detail
 
-//! y = x, rounded to the nearest where y is narrower.
+//! y = x, rounded to the nearest where y is narrower: float from Bfloat16, and the other way.
 //!
 //! **Shapes.** x, y: n, in two buffers.
 template <class D, class From, class To>

@@ -14,16 +14,11 @@
 #include <weft/core/index.hpp>
 #include <weft/device/cpu.hpp>
 #include <weft/device/hold_signals.hpp>
+#include <weft/ops/convert.hpp>
+#include <weft/ops/cpu/product.hpp>
+#include <weft/ops/cpu/rounded_product.hpp>
 #include <weft/ops/cpu/tile.hpp>
-
-#if !defined(WEFT_ONEDNN)
-#if __has_include(<dnnl.h>) && __has_include(<omp.h>)
-#define WEFT_ONEDNN 1
-#else
-//! Whether products are oneDNN's; 0 for weft's own. Found out unless it is defined before.
-#define WEFT_ONEDNN 0
-#endif
-#endif
+#include <weft/tensor/tensor.hpp>
 
 #if WEFT_ONEDNN
 #include <dnnl.h>
@@ -32,41 +27,19 @@
 
 namespace weft::ops::detail {
 
-//! One product C (M, N) = op(A) op(B) + beta C; all matrices row-major without gaps.
-struct Product {
-  bool transpose_a;  //!< A lies as (K, M)
-  bool transpose_b;  //!< B lies as (N, K)
-  index_t M, N, K;
-  const float* a;
-  const float* b;
-  float* c;
-  bool accumulate;
-};
-
-//! Columns or rows `begin` to `end` - 1 of a product's result, with the leading dimensions of the
-//! whole.
-struct ProductPart {
-  index_t row_begin, row_end, column_begin, column_end;
-};
-
 #if WEFT_ONEDNN
 
 inline void multiply_part(const Product& p, ProductPart part) {
   // oneDNN's own threads: none. The setting belongs to the calling thread.
   thread_local const bool single_threaded = (omp_set_num_threads(1), true);
   (void)single_threaded;
-  const index_t lda = p.transpose_a ? p.M : p.K;
-  const index_t ldb = p.transpose_b ? p.K : p.N;
-  const float* a = p.a + (p.transpose_a ? part.row_begin : part.row_begin * p.K);
-  const float* b = p.b + (p.transpose_b ? part.column_begin * p.K : part.column_begin);
-  float* c = p.c + part.row_begin * p.N + part.column_begin;
   // oneDNN's kernels use the stack's register for an address in the heap, up to 3.11: a handler
   // that runs meanwhile overwrites what is there (github.com/uxlfoundation/oneDNN/issues/4845).
   const HoldSignals no_handler_runs;
   const dnnl_status_t status =
-      dnnl_sgemm(p.transpose_a ? 'T' : 'N', p.transpose_b ? 'T' : 'N',
-                 part.row_end - part.row_begin, part.column_end - part.column_begin, p.K, 1.0f, a,
-                 lda, b, ldb, p.accumulate ? 1.0f : 0.0f, c, p.N);
+      dnnl_sgemm(p.transpose_a ? 'T' : 'N', p.transpose_b ? 'T' : 'N', part.rows(), part.columns(),
+                 p.K, 1.0f, p.a + part.in_a(p), p.lda(), p.b + part.in_b(p), p.ldb(),
+                 p.accumulate ? 1.0f : 0.0f, p.c + part.in_c(p), p.N);
   if (status != dnnl_success) {
     throw Error(text("matmul: oneDNN failed with status ", static_cast<int>(status), " for M=", p.M,
                      " N=", p.N, " K=", p.K));
@@ -89,7 +62,7 @@ inline void pack_panel(const Product& p, index_t j, index_t columns, float* pane
 inline void multiply_part(const Product& p, ProductPart part) {
   thread_local std::vector<float> panel;
   thread_local std::vector<float> result;
-  const index_t rows = part.row_end - part.row_begin;
+  const index_t rows = part.rows();
   panel.resize(static_cast<std::size_t>(p.K) * 64);
   result.resize(static_cast<std::size_t>(rows) * 64);
   const Strided a = p.transpose_a ? Strided{p.a + part.row_begin, 1, p.M}
@@ -108,30 +81,69 @@ inline void multiply_part(const Product& p, ProductPart part) {
 
 #endif
 
-//! Splits the longer side of the result among the team, in multiples of 64; the last part takes the
-//! rest too. A part of fewer than 16 rows or columns would take another of oneDNN's kernels, and
-//! give other bits (seen at 65 x 65 x 513 on two threads).
-//!
-//! So a product has the same bits on any team, with one exception of oneDNN 2.6: for K > 768 and
-//! widths that are not multiples of 256 it may choose a kernel by the size of the part.
-inline void multiply(Cpu& device, const Product& p) {
-  if (p.M == 0 || p.N == 0) return;
-  if (p.K == 0) {
-    if (!p.accumulate) std::memset(p.c, 0, static_cast<std::size_t>(p.M * p.N) * sizeof(float));
-    return;
-  }
-  constexpr index_t unit = 64;
+//! Cuts the longer side of the result into pieces of `unit`, of which the last takes the rest too,
+//! and calls `f(part)` on the team: for parts of several pieces, or for each of them.
+template <class F>
+void for_product_parts(Cpu& device, const Product& p, index_t unit, bool piece_by_piece,
+                       const F& f) {
   constexpr index_t smallest_share = index_t{1} << 19;  // multiplications: some 5 us
   const bool by_rows = p.M >= p.N;
   const index_t length = by_rows ? p.M : p.N;
   const index_t units = length < unit ? 1 : length / unit;
   const index_t grain = smallest_share / (unit * (by_rows ? p.N : p.M) * p.K + 1) + 1;
+  const auto call = [&](index_t begin, index_t end) {
+    const index_t first = begin * unit;
+    const index_t last = end == units ? length : end * unit;
+    f(by_rows ? ProductPart{first, last, 0, p.N} : ProductPart{0, p.M, first, last});
+  };
   device.for_parts(units, grain, [&](index_t begin, index_t end) {
-    const index_t first_element = begin * unit;
-    const index_t end_element = end == units ? length : end * unit;
-    multiply_part(p, by_rows ? ProductPart{first_element, end_element, 0, p.N}
-                             : ProductPart{0, p.M, first_element, end_element});
+    if (!piece_by_piece) return call(begin, end);
+    for (index_t piece = begin; piece < end; ++piece) call(piece, piece + 1);
   });
+}
+
+//! A part of fewer than 16 rows or columns would take another of oneDNN's kernels, and give other
+//! bits (seen at 65 x 65 x 513 on two threads).
+//!
+//! So a product has the same bits on any team, with one exception of oneDNN 2.6: for K > 768 and
+//! widths that are not multiples of 256 it may choose a kernel by the size of the part.
+inline void multiply_floats(Cpu& device, const Product& p) {
+  for_product_parts(device, p, 64, false, [&](ProductPart part) { multiply_part(p, part); });
+}
+
+//! The same product of factors that are rounded to Bfloat16: of numbers of 16 bits where the
+//! processor multiplies them, else of the rounded floats.
+//!
+//! oneDNN's kernel for Bfloat16 depends on the size of a part, so that the pieces are the same on
+//! any team.
+inline void multiply_rounded(Cpu& device, const Product& p) {
+  const Tensor<Bfloat16> a(device, {p.M * p.K}), b(device, {p.K * p.N});
+  convert(device, a.size(), p.a, a.data());
+  convert(device, b.size(), p.b, b.data());
+#if WEFT_ONEDNN
+  if (multiplies_bfloat16()) {
+    return for_product_parts(device, p, 256, true,
+                             [&](ProductPart part) { multiply_part(p, a.data(), b.data(), part); });
+  }
+#endif
+  const Tensor<float> wide_a(device, a.shape()), wide_b(device, b.shape());
+  convert(device, a.size(), a.data(), wide_a.data());
+  convert(device, b.size(), b.data(), wide_b.data());
+  Product rounded = p;
+  rounded.a = wide_a.data();
+  rounded.b = wide_b.data();
+  multiply_floats(device, rounded);
+}
+
+inline void multiply(Cpu& device, const Product& p) {
+  if (p.M == 0 || p.N == 0) return;
+  if (p.K == 0) {
+    if (!p.accumulate) std::memset(p.c, 0, static_cast<std::size_t>(p.M * p.N) * sizeof(float));
+  } else if (device.product_precision() == ProductPrecision::bfloat16) {
+    multiply_rounded(device, p);
+  } else {
+    multiply_floats(device, p);
+  }
 }
 
 }  // namespace weft::ops::detail

@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file How precise a device's matrix products are.
+#pragma once
+
+#include <string>
+
+namespace weft {
+
+//! What the factors of a device's matrix products are rounded to. Everything else is float32
+//! whatever it says: parameters, gradients, the optimizer, sums and what operations return.
+//!
+//! **Source.** PyTorch's `torch.set_float32_matmul_precision`: highest, high and medium.
+enum class ProductPrecision {
+  float32,   //!< nothing is rounded
+  tf32,      //!< 10 bits of fraction, on the tensor cores of a GPU; a processor does as float32
+  bfloat16,  //!< 7 bits of fraction
+};
+
+//! As options and logs name it.
+inline std::string to_text(ProductPrecision precision) {
+  switch (precision) {
+    case ProductPrecision::float32:
+      return "float32";
+    case ProductPrecision::tf32:
+      return "tf32";
+    case ProductPrecision::bfloat16:
+      return "bfloat16";
+  }
+  return "unknown";
+}
+
+}  // namespace weft
