@@ -125,24 +125,34 @@ def of(lines, suite, metric):
             if line["suite"] == suite and line["metric"] == metric}
 
 
+def best_peer(medians):
+    """(name, median) of the one with the least, weft's own left out; None if there is no other."""
+    peers = [item for item in medians.items() if not item[0].startswith("weft")]
+    return min(peers, key=lambda item: item[1], default=None)
+
+
+def size(line):
+    """A point's settings in words: "sequences 16, length 32, layers 1"."""
+    return ", ".join(f"{key} {line[key]}" for key in SETTINGS if key in line)
+
+
 def summary(lines):
     """A sentence for each suite: how weft stands to the best of its peers and to its floor."""
     sentences = []
     for suite in dict.fromkeys(line["suite"] for line in lines):
         medians = of(lines, suite, "time_ms")
         ours = medians["weft"]
-        medians = {name: value for name, value in medians.items() if not name.startswith("weft")}
-        sentence = f"{suite}, {lines[0]['threads']} threads: weft {ours:.4g} ms"
-        if medians:
-            best = min(medians, key=medians.get)
-            sentence += f", {best} {medians[best]:.4g} ms: {medians[best] / ours:.2f} x as fast"
+        sentence = f"{suite}, {size(lines[0])}, {lines[0]['threads']} threads: weft {ours:.4g} ms"
+        peer = best_peer(medians)
+        if peer:
+            sentence += f", {peer[0]} {peer[1]:.4g} ms: {peer[1] / ours:.2f} x as fast"
         share = next(line["roof_share"] for line in lines if line["suite"] == suite)
         if share:
             sentence += f"; {1 / share:.2f} x its floor"
         memory = of(lines, suite, "peak_bytes")
-        if len(memory) > 1:
-            least = min(value for name, value in memory.items() if not name.startswith("weft"))
-            sentence += f"; {memory['weft'] / least:.2f} of the memory"
+        peer = best_peer(memory)
+        if peer:
+            sentence += f"; {memory['weft'] / peer[1]:.2f} of the memory"
         sentences.append(sentence)
     return sentences
 

@@ -14,6 +14,8 @@ TORCH = ("torch_eager", "torch_compile", "torch_flat")
 class Suite:
     """One program of weft's, the same work by its peers, and the names of what they time.
 
+    Suites of one name are the points of a curve and run together; run.SETTINGS tells them apart.
+
     times: {what the program calls a time: (the suite's name, its work)}. "total" is their sum.
     peers: {subject: program in benchmarks/peers}.
     settings: for weft and its peers; "threads" and "variant" are added.
@@ -54,6 +56,12 @@ def encoder(name, shape, sequences, length, causal, dropout, layers=1, variants=
                  {"shape": shape, "layers": layers, "causal": causal, "dropout": dropout,
                   "sequences": sequences, "length": length},
                  parts if apart else {"total": (name, total)}, quick=quick)
+
+
+def growth(name, sequences, length, layers=1):
+    """A point of a curve: layers of the base Transformer beside PyTorch as most programs use it."""
+    return encoder(f"growth_{name}", "base", sequences, length, False, 0.1, layers,
+                   ("torch_eager",), apart=False)
 
 
 def translation(shape, sentences, source, target, quick=False):
@@ -106,4 +114,7 @@ SUITES = [
     encoder("long_context_4096", "base", 1, 4096, True, 0.0, apart=False),
     encoder("long_context_16384", "base", 1, 16384, True, 0.0, apart=False,
             variants=("torch_eager", "torch_compile")),
+    *(growth("batch", sequences, 32) for sequences in (1, 2, 4, 8, 16, 32, 64)),
+    *(growth("length", 1024 // length, length) for length in (16, 32, 64, 128, 256, 512, 1024)),
+    *(growth("layers", 16, 32, layers) for layers in (1, 2, 4, 8, 16, 24)),
 ]
