@@ -75,7 +75,7 @@ class Runner:
         ours = subjects[0].ask("check")
         for subject in subjects[1:]:
             theirs = subject.ask("check")
-            tolerance = 1e-2 if subject.name.endswith("bfloat16") else suite.tolerance
+            tolerance = 1e-2 if is_rounded(subject.name) else suite.tolerance
             if len(ours) != len(theirs) or any(
                     not math.isclose(x, y, rel_tol=tolerance) for x, y in zip(ours, theirs)):
                 raise SystemExit(f"tools/bench: {suite.name}: weft finds {ours}, "
@@ -125,9 +125,15 @@ def of(lines, suite, metric):
             if line["suite"] == suite and line["metric"] == metric}
 
 
-def best_peer(medians):
-    """(name, median) of the one with the least, weft's own left out; None if there is no other."""
-    peers = [item for item in medians.items() if not item[0].startswith("weft")]
+def is_rounded(subject):
+    """Whether its products are of bfloat16: it is measured against others like it."""
+    return subject.endswith("bfloat16")
+
+
+def best_peer(medians, subject="weft"):
+    """(name, median) of the least of a subject's peers; None if it has none."""
+    peers = [(name, median) for name, median in medians.items()
+             if not name.startswith("weft") and is_rounded(name) == is_rounded(subject)]
     return min(peers, key=lambda item: item[1], default=None)
 
 
@@ -149,6 +155,12 @@ def summary(lines):
         share = next(line["roof_share"] for line in lines if line["suite"] == suite)
         if share:
             sentence += f"; {1 / share:.2f} x its floor"
+        if "weft_bfloat16" in medians:
+            rounded = medians["weft_bfloat16"]
+            sentence += f"; bfloat16 {rounded:.4g} ms"
+            peer = best_peer(medians, "weft_bfloat16")
+            if peer:
+                sentence += f", {peer[0]} {peer[1]:.4g} ms: {peer[1] / rounded:.2f} x as fast"
         memory = of(lines, suite, "peak_bytes")
         peer = best_peer(memory)
         if peer:

@@ -8,6 +8,7 @@ from harness.work import (Work, adam, attention, attention_backward, layer, line
                           linear_backward, sgd, times)
 
 TORCH = ("torch_eager", "torch_compile", "torch_flat")
+BFLOAT16 = {"weft_bfloat16": {"precision": "bfloat16"}}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -72,12 +73,12 @@ def translation(shape, sentences, source, target, quick=False):
         work += times(layer(product, heads, S, source, sentences, C, F), N)
         work += times(layer(product, heads, T, target, sentences, C, F, True, (S, source)), N)
         work += product(T, V, C)
-    work += adam({"base": 93255680, "tiny": 2564608}[shape])
+    work += adam({"base": 93255680, "tiny": 2568192}[shape])
     name = f"translation_{shape}.step"
-    return Suite(name, "translation_step", torch("torch_translation.py"),
+    return Suite(name, "translation_step", torch("torch_translation.py", (*TORCH, "torch_bfloat16")),
                  {"shape": shape, "sentences": sentences, "source_length": source,
                   "target_length": target, "chunk": 5, "dropout": 0.1},
-                 {"step": (name, work)}, quick=quick)
+                 {"step": (name, work)}, quick=quick, own=BFLOAT16)
 
 
 def language_model():
@@ -89,9 +90,9 @@ def language_model():
         work += times(layer(product, heads, rows, length, sequences, C, C, True), N)
         work += product(rows, V, C)
     return Suite("language_model.step", "language_model_step",
-                 torch("torch_language_model.py"),
+                 torch("torch_language_model.py", (*TORCH, "torch_bfloat16")),
                  {"sequences": sequences, "length": length, "dropout": 0.2},
-                 {"step": ("language_model.step", work)})
+                 {"step": ("language_model.step", work)}, own=BFLOAT16)
 
 
 def chunked_loss():

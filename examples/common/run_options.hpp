@@ -14,6 +14,7 @@ namespace examples {
 struct RunOptions {
   bool resume = false;
   bool check_finite = false;
+  std::string product_precision = "float32";
   std::string log;          //!< a file of JSON lines; "" for none, as below
   std::string tensorboard;  //!< a folder
   std::string report;       //!< an HTML page

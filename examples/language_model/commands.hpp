@@ -30,6 +30,7 @@
 #include <weft/train/interrupt.hpp>
 #include <weft/train/language_model_data.hpp>
 #include <weft/train/model_config.hpp>
+#include <weft/train/product_precision.hpp>
 #include <weft/train/run_folder.hpp>
 #include <weft/train/saved_model.hpp>
 #include <weft/train/trainer.hpp>
@@ -157,13 +158,15 @@ int train_command(const Options& options, Strategy& ranks) {
                               .dropout = static_cast<float>(o.dropout),
                               .causal = o.causal},
                              o.chunk, recipe, o.recompute);
+  const auto precision = weft::train::set_product_precision(strategy, o.run.product_precision);
   if (!o.run.resume && reports) {
     weft::train::save_config(folder, config_of_model());
     vocabulary.save(folder.vocabulary("words"));
   }
   print(weft::text("strategy ", Strategy::name, ", ", options.ranks, " ranks of ", options.threads,
                    " threads, ", strategy.objective().layout().trained, " parameters, ",
-                   train_words.size(), " words, ", vocabulary.size(), " distinct"));
+                   train_words.size(), " words, ", vocabulary.size(), " distinct, ",
+                   to_text(precision), " products"));
   if (o.batch < recipe.micro_batches) {
     print(weft::text("a batch of ", o.batch, " columns makes ", o.batch, " micro-batches, not ",
                      recipe.micro_batches));
@@ -179,6 +182,7 @@ int train_command(const Options& options, Strategy& ranks) {
   report.page.facts = {{"strategy", Strategy::name},
                        {"ranks", weft::text(options.ranks)},
                        {"threads of each", weft::text(options.threads)},
+                       {"products", to_text(precision)},
                        {"parameters", weft::text(strategy.objective().layout().trained)},
                        {"words", weft::text(train_words.size())},
                        {"distinct words", weft::text(vocabulary.size())}};

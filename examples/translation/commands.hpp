@@ -22,6 +22,7 @@
 #include <weft/train/average_models.hpp>
 #include <weft/train/interrupt.hpp>
 #include <weft/train/model_config.hpp>
+#include <weft/train/product_precision.hpp>
 #include <weft/train/progress.hpp>
 #include <weft/train/run_folder.hpp>
 #include <weft/train/saved_model.hpp>
@@ -239,14 +240,17 @@ int train_command(const Options& options, Strategy& devices) {
       weft::optim::Adam(
           {.beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-8, .weight_decay = o.weight_decay}),
       recipe);
+  const auto precision = weft::train::set_product_precision(strategy, o.run.product_precision);
   print(weft::text("strategy ", Strategy::name, ", ", options.devices, " ", Strategy::unit, " of ",
                    options.threads, " threads, ", strategy.objective().layout().trained,
-                   " parameters, ", words.source.size(), " and ", words.target.size(), " words"));
+                   " parameters, ", words.source.size(), " and ", words.target.size(), " words, ",
+                   to_text(precision), " products"));
   examples::RunReport report(reports ? o.run.report : "", "Translation, " + o.folder,
                              options.command_line, "BLEU of the validation corpus");
   report.page.facts = {{"strategy", Strategy::name},
                        {Strategy::unit, weft::text(options.devices)},
                        {"threads of each", weft::text(options.threads)},
+                       {"products", to_text(precision)},
                        {"parameters", weft::text(strategy.objective().layout().trained)},
                        {"sentences", weft::text(training.corpus.pairs.size())},
                        {"words", weft::text(words.source.size(), " and ", words.target.size())}};
