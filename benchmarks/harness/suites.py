@@ -101,7 +101,7 @@ def chunked_loss():
     rows = sentences * length
     work = linear(rows, V, C) + linear_backward(rows, V, C) + Work(tokens=rows)
     return Suite("chunked_loss", "chunked_loss",
-                 torch("torch_chunked_loss.py", ("torch_eager", "torch_compile", "torch_chunked")),
+                 torch("torch_chunked_loss.py", ("torch_eager", "torch_compile")),
                  {"sentences": sentences, "length": length, "chunk": 5},
                  {"step": ("chunked_loss", work)}, own={"weft_whole": {"chunk": length}})
 
