@@ -42,11 +42,19 @@ inline weft::ProductPrecision precision(const Json& settings) {
                                                               : weft::ProductPrecision::float32;
 }
 
-//! The most memory of the process so far, and what weft's pools account for it.
-inline Json memory(const std::vector<weft::train::MemoryUse>& devices) {
+//! The most memory of the process so far, in bytes.
+inline long peak_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  Json answer{{"peak_bytes", usage.ru_maxrss * 1024L}, {"account", Json::object()}};
+  return usage.ru_maxrss * 1024L;
+}
+
+//! The same before a model was made: libraries and the program itself.
+inline long program_bytes = 0;
+
+//! The most memory of the process so far, and what weft's pools account for it.
+inline Json memory(const std::vector<weft::train::MemoryUse>& devices) {
+  Json answer{{"peak_bytes", peak_bytes()}, {"account", {{"program", program_bytes}}}};
   for (const auto& use : devices) {
     for (const auto& [name, bytes] :
          {std::pair{"parameters", use.parameters}, std::pair{"gradients", use.gradients},
@@ -90,6 +98,7 @@ int run_with_settings(int argc, char** argv, const char* example, const Run& run
     std::fprintf(stderr, "usage: %s '%s'\n", argv[0], example);
     return 2;
   }
+  program_bytes = peak_bytes();
   return run(Json::parse(argv[1]));
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s: %s\n", argv[0], error.what());
