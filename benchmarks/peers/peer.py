@@ -86,7 +86,8 @@ class Trainer:
 
     def gradient_norm(self):
         return torch.linalg.vector_norm(
-            torch.stack([torch.linalg.vector_norm(p.grad) for p in self.parameters])).item()
+            torch.stack([torch.linalg.vector_norm(p.grad, dtype=torch.float64)
+                         for p in self.parameters])).item()
 
 
 def compiled(function, variant):
