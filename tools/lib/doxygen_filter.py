@@ -89,6 +89,8 @@ CONVENTIONS = {
         (r"^static constexpr int micro_batches = ", "How many micro-batches an update has."),
         (r"^static constexpr int stages_of_rank = ", "How many stages each rank has."),
         (r"static constexpr auto table\(\)", "What each of P ranks does, in order."),
+        (r"^static constexpr bool passes = ", "Read by a constraint, so that what fails is said above."),
+        (r"^requires RefusedWithoutCommunicator<", "Says that a communicator is missing."),
     ],
 }
 CONVENTIONS["testing"] = CONVENTIONS["device"]

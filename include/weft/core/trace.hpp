@@ -30,10 +30,10 @@ namespace weft {
 
 //! Something that took time, in seconds of the machine's clock: those of several machines differ.
 struct TracedSpan {
-  std::string row;   //!< who did it, such as "cpu:0"
-  std::string name;  //!< what, such as "forward 3"
-  double begin_s = 0.0;
-  double end_s = 0.0;
+  std::string row;       //!< who did it, such as "cpu:0"
+  std::string name;      //!< what, such as "forward 3"
+  double begin_s = 0.0;  //!< when it began
+  double end_s = 0.0;    //!< when it ended
 };
 
 namespace detail {

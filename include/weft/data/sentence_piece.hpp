@@ -36,9 +36,9 @@ enum class PieceModel { unigram, bpe };
 
 //! How a model is trained.
 struct SentencePieceSettings {
-  index_t pieces = 8000;  //!< with `<unk>`, `<s>` and `</s>`
-  PieceModel model = PieceModel::unigram;
-  double character_coverage = 0.9995;  //!< Rarer characters have no piece.
+  index_t pieces = 8000;                   //!< with `<unk>`, `<s>` and `</s>`
+  PieceModel model = PieceModel::unigram;  //!< how pieces are chosen
+  double character_coverage = 0.9995;      //!< Rarer characters have no piece.
 };
 
 namespace detail {

@@ -41,7 +41,7 @@ struct SearchSettings {
   token_t eos = 3;              //!< the mark of the end
   std::vector<token_t> forbidden{0};  //!< words that are never generated: padding
   bool renormalize = false;           //!< the other words share the probability of forbidden ones
-  Rules rules = Rules::fairseq;
+  Rules rules = Rules::fairseq;       //!< when a search ends
 };
 
 //! A finished translation.

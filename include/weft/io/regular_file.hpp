@@ -26,6 +26,7 @@ namespace weft::io {
 //! **Errors.** SystemError if the file cannot be read or is not a regular file.
 class RegularFile {
  public:
+  //! Opens a file.
   explicit RegularFile(std::string path) : path_(std::move(path)) {
     // O_NONBLOCK so that a pipe is refused below instead of waited for.
     file_ = FileDescriptor(::open(path_.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
@@ -37,6 +38,7 @@ class RegularFile {
     bytes_ = status.st_size;
   }
 
+  //! Where it was opened.
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
   //! Its size when it was opened.

@@ -95,7 +95,9 @@ typename M::template Saved < D >> ;
 //! Compiles if M is a UnaryModule; otherwise the first error says which part it lacks.
 template <class M, class D = Cpu>
 struct CheckModule {
+  //! whether nothing is missing
   static constexpr bool has_all = UnaryModule<M, D>;
+  //! whether its forward pass is as it should be
   static constexpr bool has_forward = has_all || detail::SavesItsOwn<M, D>;
 
   static_assert(has_all || Module<M>,

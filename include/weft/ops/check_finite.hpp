@@ -23,6 +23,7 @@ namespace weft::ops {
 //! An operation wrote a number that is not finite.
 class NotFiniteError : public Error {
  public:
+  //! The message, what `parameter` returns, and the place that throws.
   NotFiniteError(const std::string& message, index_t parameter, Place where = Place::here())
       : Error(message, where), parameter_(parameter) {}
 
@@ -50,6 +51,7 @@ class CheckFinite {
   CheckFinite(const CheckFinite&) = delete;
   CheckFinite& operator=(const CheckFinite&) = delete;
 
+  //! Whether one lives.
   [[nodiscard]] static bool on() {
     return detail::finite_checks.load(std::memory_order_relaxed) > 0;
   }

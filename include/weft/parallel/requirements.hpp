@@ -83,6 +83,7 @@ struct CheckPlace {
                 "named: DataParallel<Model, Loss, optim::Adam, Cuda>");
   static constexpr bool passes = true;
 };
+//! The same for a strategy that runs on a group of them.
 template <class Given, class D>
 struct CheckPlace<Given, DeviceGroup<D>> {
   static constexpr bool passes = std::same_as<Given, DeviceGroup<D>>;

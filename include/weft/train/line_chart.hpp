@@ -19,16 +19,16 @@ namespace weft::train {
 
 //! A curve: places from left to right, and heights. What is not finite is left out.
 struct Curve {
-  std::string name;
-  std::vector<std::pair<double, double>> points{};
+  std::string name;                                 //!< what the legend calls it
+  std::vector<std::pair<double, double>> points{};  //!< place and height
 };
 
 //! Curves over the same places.
 struct LineChart {
-  std::string title;
-  std::string places;  //!< what x counts, such as "updates"
-  std::vector<Curve> curves;
-  bool from_zero = false;  //!< heights begin at 0, not at the lowest
+  std::string title;          //!< what the heights are
+  std::string places;         //!< what x counts, such as "updates"
+  std::vector<Curve> curves;  //!< in the order of the legend
+  bool from_zero = false;     //!< heights begin at 0, not at the lowest
 };
 
 namespace detail {

@@ -14,10 +14,10 @@ namespace weft::train {
 
 //! Bytes of a device's pool, by what holds them.
 struct MemoryUse {
-  std::string device;
-  index_t parameters = 0;
-  index_t gradients = 0;
-  index_t optimizer = 0;
+  std::string device;       //!< its name, such as "cpu:0"
+  index_t parameters = 0;   //!< the model's values
+  index_t gradients = 0;    //!< of all lanes and buckets
+  index_t optimizer = 0;    //!< its buffers
   index_t activations = 0;  //!< and all else, when it was most
   index_t held = 0;         //!< taken from the system
 

@@ -26,35 +26,47 @@ inline const char* name_of(nn::Norm norm) { return norm == nn::Norm::pre ? "pre"
 
 inline const char* name_of(ops::Activation activation) {
   switch (activation) {
-    case ops::Activation::identity: return "identity";
-    case ops::Activation::relu: return "relu";
-    case ops::Activation::gelu: return "gelu";
-    case ops::Activation::silu: return "silu";
+    case ops::Activation::identity:
+      return "identity";
+    case ops::Activation::relu:
+      return "relu";
+    case ops::Activation::gelu:
+      return "gelu";
+    case ops::Activation::silu:
+      return "silu";
   }
   return "unknown";
 }
 
 inline const char* name_of(nn::Positions positions) {
   switch (positions) {
-    case nn::Positions::none: return "none";
-    case nn::Positions::sinusoidal: return "sinusoidal";
-    case nn::Positions::sinusoidal_halves: return "sinusoidal_halves";
-    case nn::Positions::learned: return "learned";
+    case nn::Positions::none:
+      return "none";
+    case nn::Positions::sinusoidal:
+      return "sinusoidal";
+    case nn::Positions::sinusoidal_halves:
+      return "sinusoidal_halves";
+    case nn::Positions::learned:
+      return "learned";
   }
   return "unknown";
 }
 
 inline const char* name_of(nn::Tie tie) {
   switch (tie) {
-    case nn::Tie::none: return "none";
-    case nn::Tie::target: return "target";
-    case nn::Tie::all: return "all";
+    case nn::Tie::none:
+      return "none";
+    case nn::Tie::target:
+      return "target";
+    case nn::Tie::all:
+      return "all";
   }
   return "unknown";
 }
 
 }  // namespace detail
 
+//! The choices of a translator's type.
 [[nodiscard]] inline ModelConfig config_of(const nn::TransformerShape& shape) {
   return {{"model", "weft::nn::Transformer"},
           {"d_model", shape.d_model},
@@ -71,6 +83,7 @@ inline const char* name_of(nn::Tie tie) {
           {"tie", detail::name_of(shape.tie)}};
 }
 
+//! The choices of a language model's type.
 [[nodiscard]] inline ModelConfig config_of(const nn::LanguageModelShape& shape) {
   return {{"model", "weft::nn::LanguageModel"},
           {"d_model", shape.d_model},
@@ -100,9 +113,10 @@ inline void expect_config(const RunFolder& folder, const ModelConfig& compiled) 
   const auto saved = ModelConfig::parse(io::read_file(path), nullptr, false);
   if (!saved.is_object()) throw FormatError(text(path, ": is not a JSON object"));
   std::string differences;
-  const auto differs = [&](const std::string& name, const ModelConfig& is, const ModelConfig& here) {
-    differences += text(differences.empty() ? "" : ", ", name, " is ", is.dump(), ", not ",
-                        here.dump());
+  const auto differs = [&](const std::string& name, const ModelConfig& is,
+                           const ModelConfig& here) {
+    differences +=
+        text(differences.empty() ? "" : ", ", name, " is ", is.dump(), ", not ", here.dump());
   };
   for (const auto& [name, value] : compiled.items()) {
     const auto found = saved.find(name);

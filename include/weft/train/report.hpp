@@ -21,21 +21,21 @@ namespace weft::train {
 
 //! A sentence, what it should become, and what the model made of it.
 struct SampleTranslation {
-  std::string source;
-  std::string reference;
-  std::string translation;
+  std::string source;       //!< a line of the corpus
+  std::string reference;    //!< the line beside it
+  std::string translation;  //!< the model's
 };
 
 //! What is shown of a run; what is empty is left out.
 struct Report {
-  std::string title{};
+  std::string title{};                                       //!< the page's heading
   std::string command{};                                     //!< as it was typed
   std::vector<std::pair<std::string, std::string>> facts{};  //!< name and value
-  std::vector<LineChart> charts{};
-  std::vector<MemoryUse> memory{};  //!< a device each
-  std::string schedule{};           //!< an SVG
-  std::string schedule_caption{};
-  std::vector<SampleTranslation> samples{};
+  std::vector<LineChart> charts{};                           //!< in the order of the page
+  std::vector<MemoryUse> memory{};                           //!< a device each
+  std::string schedule{};                                    //!< an SVG
+  std::string schedule_caption{};                            //!< what it shows
+  std::vector<SampleTranslation> samples{};                  //!< the last table
 };
 
 namespace detail {

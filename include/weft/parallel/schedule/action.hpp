@@ -42,6 +42,7 @@ class Action {
   std::uint32_t bits_ = 0;  // one word: tables are worked out by the compiler
 };
 
+//! "forward", "backward" or "weight gradients".
 [[nodiscard]] constexpr const char* name_of(Work work) {
   constexpr const char* names[] = {"forward", "backward", "weight gradients"};
   return names[static_cast<int>(work)];
@@ -49,8 +50,8 @@ class Action {
 
 //! "forward of micro-batch 3 in stage 1"
 [[nodiscard]] inline std::string to_text(Action action) {
-  return text(name_of(action.work()), " of micro-batch ", action.micro_batch(),
-              " in stage ", action.stage());
+  return text(name_of(action.work()), " of micro-batch ", action.micro_batch(), " in stage ",
+              action.stage());
 }
 
 }  // namespace weft::parallel
