@@ -1,9 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
-//! @file The program for a shape: lines of pieces in, lines of pieces out.
+//! @file The program for a shape: sentences in, sentences out.
 #pragma once
 
 #include "../common/report_errors.hpp"
+#include "sentences.hpp"
 #include "translator.hpp"
 
 #include <CLI/CLI.hpp>
@@ -22,9 +23,10 @@ int run(int argc, char** argv) {
   using weft::generate::Rules;
   CLI::App app(
       "Translates with a MarianMT model that tools/convert has taken from Hugging Face. Reads "
-      "sentences from standard input, one a line, in the model's pieces; writes pieces. Options "
-      "that are not given are the model's own.");
+      "sentences from standard input, one a line, and writes their translations. Options that "
+      "are not given are the model's own.");
   std::string folder;
+  bool pieces = false;
   int threads = 1;
   weft::index_t batch = 32;
   std::optional<weft::index_t> beam, max_length;
@@ -32,6 +34,9 @@ int run(int argc, char** argv) {
   std::optional<bool> renormalize;
   Rules rules = Rules::transformers;
   app.add_option("folder", folder, "What tools/convert marian-to-weft wrote")->required();
+  app.add_flag("--pieces", pieces,
+               "Sentences are cut into the model's pieces already, and stay so; needs no "
+               "SentencePiece");
   app.add_option("--beam", beam, "num_beams; 1 is greedy search")->check(CLI::PositiveNumber);
   app.add_option("--length-penalty", length_penalty, "length_penalty");
   app.add_option("--max-length", max_length, "max_length: most tokens, both marks included")
@@ -52,6 +57,8 @@ int run(int argc, char** argv) {
   }
   return examples::report_errors([&] {
     Translator<S> translator(folder, threads);
+    std::optional<Sentences> sentences;
+    if (!pieces) sentences.emplace(folder);
     auto settings = translator.settings();
     settings.beam = beam.value_or(settings.beam);
     settings.length_penalty = length_penalty.value_or(settings.length_penalty);
@@ -59,9 +66,11 @@ int run(int argc, char** argv) {
     settings.rules = rules;
     if (max_length) settings.max_length_b = *max_length - 2;
     std::vector<std::string> lines;
-    for (std::string line; std::getline(std::cin, line);) lines.push_back(std::move(line));
+    for (std::string line; std::getline(std::cin, line);) {
+      lines.push_back(sentences ? sentences->split(line) : std::move(line));
+    }
     for (const auto& line : translator.translate(lines, settings, batch)) {
-      std::printf("%s\n", line.c_str());
+      std::printf("%s\n", (sentences ? sentences->join(line) : line).c_str());
     }
     return 0;
   });

@@ -3,7 +3,7 @@
 // Translates with a model of opus-mt's standard size, such as Helsinki-NLP/opus-mt-en-de:
 //
 //     tools/convert marian-to-weft opus-mt-en-de en-de
-//     build/examples/translate_marian en-de < pieces.en > pieces.de
+//     build/examples/translate_marian en-de < sentences.en > sentences.de
 //
 // For another size change the numbers, and compile.
 

@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "subwords.hpp"
 
+#include "../common/sentence_piece.hpp"
+
 #include <weft/core/error.hpp>
 #include <weft/core/fingerprint.hpp>
 #include <weft/data/bpe_codes.hpp>
 #include <weft/io/atomic_file.hpp>
 #include <weft/io/input_file.hpp>
-#if WEFT_SENTENCE_PIECE
-#include <weft/data/sentence_piece.hpp>
-#endif
 
 #include <filesystem>
 #include <memory>
@@ -20,38 +19,7 @@ namespace translation {
 
 namespace {
 
-using Cut = std::function<std::string(std::string_view)>;
-
-//! Both ways between text and words.
-struct Ways {
-  Cut split, join;
-};
-
-#if WEFT_SENTENCE_PIECE
-Ways sentence_piece(const std::string& path) {
-  const auto model = std::make_shared<weft::data::SentencePiece>(path);
-  return {[model](std::string_view line) { return model->encode(line); },
-          [model](std::string_view words) { return model->decode(words); }};
-}
-
-void train_sentence_piece(const std::string& path, const weft::data::ParallelText& pairs,
-                          weft::index_t pieces) {
-  weft::data::SentencePiece::train({pairs.source, pairs.target}, {.pieces = pieces}).save(path);
-}
-#else
-[[noreturn]] void refuse_sentence_piece(const std::string& wanted) {
-  throw weft::ArgumentError(
-      weft::text(wanted,
-                 " needs SentencePiece, without which this program was built: install"
-                 " libsentencepiece-dev (on Debian), and build it again"));
-}
-
-Ways sentence_piece(const std::string& path) { refuse_sentence_piece(path); }
-
-void train_sentence_piece(const std::string&, const weft::data::ParallelText&, weft::index_t) {
-  refuse_sentence_piece("--train-subwords");
-}
-#endif
+using examples::Ways;
 
 Ways codes(const std::string& path) {
   const auto codes = std::make_shared<weft::data::BpeCodes>(path);
@@ -62,7 +30,7 @@ Ways codes(const std::string& path) {
 bool is_model(std::string_view path) { return path.ends_with(".model") || path.ends_with(".spm"); }
 
 Ways ways_of(const std::string& path) {
-  return is_model(path) ? sentence_piece(path) : codes(path);
+  return is_model(path) ? examples::sentence_piece(path) : codes(path);
 }
 
 std::string model_in(const weft::train::RunFolder& folder) { return folder.file("subwords.model"); }
@@ -119,7 +87,8 @@ void write_subwords(const weft::train::RunFolder& folder, const TrainOptions& op
     weft::io::write_file(kept, weft::io::read_file(options.subwords));
   } else if (trains) {
     kept = model_in(folder);
-    train_sentence_piece(kept, training, options.train_subwords);
+    examples::train_sentence_piece(kept, {training.source, training.target},
+                                   options.train_subwords);
   }
   for (const auto& path : {model_in(folder), codes_in(folder)}) {
     if (path != kept) std::filesystem::remove(path);

@@ -18,7 +18,8 @@ import numpy
 import torch
 from safetensors.torch import save_file
 from torch import nn
-from transformers import GenerationConfig, MarianConfig, MarianMTModel
+from sentencepiece import sentencepiece_model_pb2
+from transformers import GenerationConfig, MarianConfig, MarianMTModel, MarianTokenizer
 
 from parity import causal_mask, packed, padded, padding_mask
 
@@ -244,6 +245,43 @@ def decided(folder, sources):
         [row for i, row in enumerate(rows) if i in keep] for rows in found]
 
 
+def write_sentence_piece(path, pieces):
+    """A model that cuts a sentence into as few of these pieces as it can."""
+    model = sentencepiece_model_pb2.ModelProto()
+    model.trainer_spec.model_type = sentencepiece_model_pb2.TrainerSpec.UNIGRAM
+    model.normalizer_spec.name = "identity"
+    kinds = sentencepiece_model_pb2.ModelProto.SentencePiece
+    for special, kind in (("<unk>", kinds.UNKNOWN), ("<s>", kinds.CONTROL), ("</s>", kinds.CONTROL)):
+        model.pieces.add(piece=special, score=0.0, type=kind)
+    for piece in pieces:
+        model.pieces.add(piece=piece, score=-1.0)
+    path.write_bytes(model.SerializeToString())
+
+
+def of_sentences(folder, sources):
+    """Text in, text out: what transformers makes of sentences with the folder's tokenizer."""
+    words = json.loads((folder / "vocab.json").read_text())
+    names = {number: name for name, number in words.items()}
+    pieces = [name for name in words if not name.startswith("<")]
+    # One piece that the vocabulary lacks.
+    write_sentence_piece(folder / "source.spm", [*pieces, "\u2581q"])
+    write_sentence_piece(folder / "target.spm", pieces)
+    tokenizer = MarianTokenizer.from_pretrained(folder)
+    lines = ["".join(names[number] for number in row).replace("\u2581", " ") for row in sources]
+    lines += ["", "  p2   p4 ", "p8 q p10", "p8 Wort p10", ">>de<< p2 p4", ">>de<<p14äp3", ">> p2 p4"]
+    rows = [tokenizer(line).input_ids[:-1] for line in lines]
+    rows, (found, *_) = decided(folder, rows)
+    kept = [line for line in lines if tokenizer(line).input_ids[:-1] in rows]
+    print(f"{len(kept)} of {len(lines)} sentences are decided")
+    assert len(kept) >= len(lines) - 2 and any(UNKNOWN in row for row in rows)
+    (folder / "sentences.json").write_text(json.dumps(
+        [{"sentence": line, "pieces": tokenizer.convert_ids_to_tokens(row),
+          "translation": tokenizer.decode(translated, skip_special_tokens=True,
+                                          use_source_tokenizer=False)}
+         for line, row, translated in zip(kept, rows, found, strict=True)],
+        ensure_ascii=False, indent=0) + "\n")
+
+
 def of_marian():
     folder = DATA / "marian"
     write_marian(folder)
@@ -257,6 +295,7 @@ def of_marian():
     (folder / "translations.json").write_text(json.dumps(
         {"sources": kept, "runs": [{"generate": options, "arguments": arguments, "found": rows}
                                    for (options, arguments), rows in zip(RUNS, found)]}) + "\n")
+    of_sentences(folder, kept)
     # The names and shapes of a model as large as opus-mt's, which are many.
     large = MarianMTModel(marian_config(
         vocab_size=PIECES, d_model=512, encoder_layers=6, decoder_layers=6,

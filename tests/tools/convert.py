@@ -230,6 +230,15 @@ class Marian(WithFolder):
         self.assertEqual(known, names)
         self.assertEqual(len({row.weft for row in rows}), len(rows))
 
+    def test_what_cuts_sentences_comes_along_if_it_is_there(self):
+        self.model_of()
+        for name in ("source.spm", "target.spm"):
+            self.assertEqual((self.out / name).read_bytes(), (self.model / name).read_bytes())
+            (self.model / name).unlink()
+        self.out = self.folder / "other"
+        self.model_of()
+        self.assertFalse((self.out / "source.spm").exists())
+
     def test_a_model_is_converted_with_its_settings(self):
         file = self.model_of()
         self.assertEqual(file.metadata, {
