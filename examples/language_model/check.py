@@ -97,6 +97,16 @@ class LanguageModel(unittest.TestCase):
         self.trained(INTERLEAVED, "parts", "--resume")
         self.assertEqual(self.bytes_of("parts"), self.bytes_of("whole"))
 
+    def test_a_run_goes_on_with_what_it_began_with(self):
+        self.trained(SINGLE, "model", "--max-epochs", 1)
+        (self.folder / "other.txt").write_text(counting(60, 1))
+        for name, was, here in (("--bptt", 8, 9), ("--dropout", 0.1, 0.2), ("--rate", 1, 2)):
+            self.refused(self.train(SINGLE, "model", "--resume", name, here),
+                         f"a run with {name} {was}, this one has {here}")
+        self.refused(self.train(SINGLE, "model", "--resume", train="other.txt"),
+                     "a run with training text ", ", this one has ")
+        self.trained(SINGLE, "model", "--resume")
+
     def test_an_interrupted_run_goes_on(self):
         self.trained(SINGLE, "whole", "--max-epochs", 12)
         command = list(map(str, [ONE_F_ONE_B, *self.arguments("broken", "--max-epochs", 12)]))

@@ -11,6 +11,7 @@
 #include "options.hpp"
 #include "texts.hpp"
 
+#include <weft/comm/check_same.hpp>
 #include <weft/core/clock.hpp>
 #include <weft/core/error.hpp>
 #include <weft/core/fixed.hpp>
@@ -142,9 +143,22 @@ int train_command(const Options& options, Strategy& ranks) {
   const auto valid = columns_of(o.valid, o.valid_batch);
   std::optional<weft::data::Columns> test;
   if (!o.test.empty()) test = columns_of(o.test, o.valid_batch);
-  ranks.check_same({{"words to train", weft::text(train_words.size())},
-                    {"words to validate", weft::text(valid.length())},
-                    {"vocabulary", weft::text(vocabulary.fingerprint())}});
+  // What is the same on all ranks, and whenever the run goes on.
+  const weft::comm::Facts facts{{"--minimum-count", weft::text(o.minimum_count)},
+                                {"--mask", o.causal ? "causal" : "none"},
+                                {"--batch", weft::text(o.batch)},
+                                {"--valid-batch", weft::text(o.valid_batch)},
+                                {"--bptt", weft::text(o.bptt)},
+                                {"--chunk", weft::text(o.chunk)},
+                                {"--dropout", weft::text(o.dropout)},
+                                {"--rate", weft::text(o.rate)},
+                                {"--decay", weft::text(o.decay)},
+                                {"--batches", weft::text(o.batches)},
+                                {"vocabulary", weft::text(vocabulary.fingerprint())},
+                                {"training words", weft::text(train_words.size())},
+                                {"training text", weft::text(train.fingerprint())},
+                                {"validation text", weft::text(valid.fingerprint())}};
+  ranks.check_same(facts);
 
   const weft::index_t lanes = ranks.replicas();
   const weft::index_t micro_batches =
@@ -240,7 +254,8 @@ int train_command(const Options& options, Strategy& ranks) {
       .model_metadata = {{"vocabulary", weft::text(vocabulary.fingerprint())},
                          {"longest", weft::text(o.bptt)},
                          {"mask", o.causal ? "causal" : "none"}},
-      .check_finite = o.run.check_finite};
+      .check_finite = o.run.check_finite,
+      .facts = facts};
   weft::train::Trainer trainer(strategy, data, schedule, folder, settings, hooks);
   if (o.run.resume) trainer.resume();
   const auto ended = trainer.run();

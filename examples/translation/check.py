@@ -333,6 +333,33 @@ class Translation(unittest.TestCase):
         self.assertFalse((self.folder / "parts/subwords.codes").exists())
         self.assertIn("eins", self.vocabulary("parts"))
 
+    def test_a_run_goes_on_with_what_it_began_with(self):
+        codes = self.folder / "bpe"
+        codes.write_text("e i\nei n\n")
+        self.assertEqual(self.train("--max-epochs", 1, program=SINGLE).returncode, 0)
+        state = (self.folder / "model/state.safetensors").read_bytes()
+        vocabulary = self.folder / "model/source.vocabulary"
+        words = vocabulary.read_text()
+        self.write("other", pairs(300, 1))
+
+        def refused(*arguments, said, corpus=None):
+            self.refused(self.train("--resume", "--max-epochs", 2, *arguments, program=SINGLE,
+                                    corpus=corpus), *said)
+            self.assertEqual((self.folder / "model/state.safetensors").read_bytes(), state)
+        for name, was, here in (("--label-smoothing", "0.1", "0.2"), ("--chunk", "5", "6"),
+                                ("--vocabulary", "1000000", "8"), ("--seed", "1", "2")):
+            refused(name, here, said=[f"{name.removeprefix('--')} {was}, this one has {here}"])
+        refused("--score", said=["a run with --score false, this one has true"])
+        refused(corpus=self.corpus("other"), said=["a run with training text ", ", this one has "])
+        refused(corpus=self.corpus(valid="other"), said=["a run with validation sentences 20, "
+                                                         "this one has 300"])
+        refused("--subwords", codes, said=["bpe has the fingerprint", "words that are not cut"])
+        vocabulary.write_text(words.replace("eins", "uno"))
+        refused(said=["a run with source_vocabulary ", ", this one has "])
+        vocabulary.write_text(words)
+        run = self.train("--resume", "--max-epochs", 2, program=SINGLE)
+        self.assertEqual(run.returncode, 0, run.stderr)
+
     def test_subwords_that_cannot_be_used_are_refused(self):
         codes = self.folder / "bpe"
         for text, *parts in (("", "no codes"), ("#version: 0.2\ne i\nein\n", "bpe, line 3", "ein"),

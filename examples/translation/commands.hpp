@@ -11,6 +11,7 @@
 #include "model.hpp"
 #include "options.hpp"
 
+#include <weft/comm/check_same.hpp>
 #include <weft/core/clock.hpp>
 #include <weft/core/fixed.hpp>
 #include <weft/io/lines.hpp>
@@ -67,6 +68,25 @@ inline std::function<double(weft::index_t)> schedule_of(const TrainOptions& o) {
   }
   if (o.schedule == "constant") return weft::optim::Constant{o.rate};
   return weft::optim::InverseSquareRoot{.peak = o.rate, .warmup = o.warmup};
+}
+
+//! The options that the numbers of a run depend on, beside the recipe's.
+inline weft::comm::Facts facts_of(const TrainOptions& o) {
+  return {{"--minimum-count", weft::text(o.minimum_count)},
+          {"--vocabulary", weft::text(o.vocabulary)},
+          {"--longest", weft::text(o.longest)},
+          {"--tokens", weft::text(o.tokens)},
+          {"--by-length", weft::text(o.by_length)},
+          {"--dropout", weft::text(o.dropout)},
+          {"--attention-dropout", weft::text(o.attention_dropout)},
+          {"--activation-dropout", weft::text(o.activation_dropout)},
+          {"--label-smoothing", weft::text(o.label_smoothing)},
+          {"--schedule", o.schedule},
+          {"--rate", weft::text(o.rate)},
+          {"--warmup", weft::text(o.warmup)},
+          {"--weight-decay", weft::text(o.weight_decay)},
+          {"--score", weft::text(o.score)},
+          {"--chunk", weft::text(o.chunk)}};
 }
 
 //! The search's settings for a target vocabulary.
@@ -201,6 +221,7 @@ int train_command(const Options& options, Strategy& devices) {
   if (reports && !o.run.resume) write_subwords(folder, o, train_pairs);
   devices.wait_for_all();  // for the file of subwords
   const Subwords subwords(folder);
+  if (o.run.resume) expect_subwords(subwords, o);
   if (subwords.any()) {
     print("subwords by " + subwords.path());
     static_cast<void>(subwords.split(train_pairs));
@@ -218,10 +239,14 @@ int train_command(const Options& options, Strategy& devices) {
   print(weft::text("training corpus\n", to_text(training.report), "\nvalidation corpus\n",
                    to_text(validation.report)));
 
-  weft::comm::Facts facts{{"sentences to train", weft::text(training.corpus.pairs.size())},
-                          {"sentences to validate", weft::text(validation.corpus.pairs.size())},
-                          {"training text", weft::text(weft::data::fingerprint(training.corpus))}};
+  // What is the same on all ranks, and whenever the run goes on.
+  auto facts = detail::facts_of(o);
   for (const auto& [name, value] : fingerprints(words)) facts.emplace_back(name, value);
+  for (const auto& [name, corpus] :
+       {std::pair("training", &training.corpus), std::pair("validation", &validation.corpus)}) {
+    facts.emplace_back(weft::text(name, " sentences"), weft::text(corpus->pairs.size()));
+    facts.emplace_back(weft::text(name, " text"), weft::text(weft::data::fingerprint(*corpus)));
+  }
   devices.check_same(facts);
 
   const weft::index_t lanes = o.lanes > 0 ? o.lanes : options.devices;
@@ -339,7 +364,8 @@ int train_command(const Options& options, Strategy& devices) {
                                               .patience = o.patience,
                                               .averaged_epochs = o.average,
                                               .model_metadata = metadata,
-                                              .check_finite = o.run.check_finite};
+                                              .check_finite = o.run.check_finite,
+                                              .facts = facts};
   weft::train::Trainer trainer(strategy, data, detail::schedule_of(o), folder, settings, hooks);
   if (o.run.resume) trainer.resume();
   const auto ended = trainer.run();

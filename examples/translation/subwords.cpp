@@ -33,6 +33,10 @@ Ways ways_of(const std::string& path) {
   return is_model(path) ? examples::sentence_piece(path) : codes(path);
 }
 
+std::uint64_t fingerprint_of(const std::string& path) {
+  return weft::Fingerprint().add(weft::io::read_file(path)).value();
+}
+
 std::string model_in(const weft::train::RunFolder& folder) { return folder.file("subwords.model"); }
 std::string codes_in(const weft::train::RunFolder& folder) { return folder.file("subwords.codes"); }
 
@@ -42,7 +46,7 @@ Subwords::Subwords(const weft::train::RunFolder& folder) {
   for (const auto& path : {model_in(folder), codes_in(folder)}) {
     if (!std::filesystem::exists(path)) continue;
     path_ = path;
-    fingerprint_ = weft::Fingerprint().add(weft::io::read_file(path)).value();
+    fingerprint_ = fingerprint_of(path);
     auto ways = ways_of(path);
     split_ = std::move(ways.split);
     join_ = std::move(ways.join);
@@ -93,6 +97,17 @@ void write_subwords(const weft::train::RunFolder& folder, const TrainOptions& op
   for (const auto& path : {model_in(folder), codes_in(folder)}) {
     if (path != kept) std::filesystem::remove(path);
   }
+}
+
+void expect_subwords(const Subwords& subwords, const TrainOptions& options) {
+  if (options.subwords.empty()) return;
+  const auto given = fingerprint_of(options.subwords);
+  if (subwords.any() && subwords.fingerprint() == given) return;
+  throw weft::ArgumentError(weft::text(
+      "--subwords ", options.subwords, " has the fingerprint ", given,
+      ", but the run goes on with ",
+      subwords.any() ? weft::text(subwords.path(), ", which has ", subwords.fingerprint())
+                     : "words that are not cut"));
 }
 
 }  // namespace translation

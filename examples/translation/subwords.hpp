@@ -62,4 +62,8 @@ class Subwords {
 void write_subwords(const weft::train::RunFolder& folder, const TrainOptions& options,
                     const weft::data::ParallelText& training);
 
+//! **Errors.** ArgumentError, with both fingerprints, if the options name a file of subwords that
+//! is not the one with which a run goes on.
+void expect_subwords(const Subwords& subwords, const TrainOptions& options);
+
 }  // namespace translation

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include <numeric>
+#include <utility>
 #include <vector>
 
 #include "../message_of.hpp"
@@ -38,6 +39,15 @@ TEST_CASE("columns are read a chunk at a time, each word with the one that follo
   CHECK(batch.input.tokens == std::vector<token_t>{4, 10, 16, 22});
   CHECK(batch.output.tokens == std::vector<token_t>{5, 11, 17, 23});
   CHECK(batch.input.offsets == std::vector<index_t>{0, 1, 2, 3, 4});
+}
+
+TEST_CASE("texts of other words, or in another order, have other fingerprints") {
+  const auto of = [](std::vector<token_t> words) {
+    return Columns(std::move(words), 1, 2, "text").fingerprint();
+  };
+  CHECK(of({1, 2, 3}) == of({1, 2, 3}));
+  CHECK(of({1, 2, 3}) != of({1, 3, 2}));
+  CHECK(of({1, 2, 3}) != of({1, 2, 3, 3}));
 }
 
 TEST_CASE("chunks predict every word of a column but the first, once") {

@@ -387,6 +387,28 @@ TEST_CASE("a state that is missing, or no trainer's, or another recipe's changes
   CHECK(refusal(one) == files.state() + ": its metadata has \"batch\" -2");
 }
 
+TEST_CASE("a run goes on with the facts that it began with, or says both") {
+  const TemporaryFolder folder;
+  const auto path = folder.path("run");
+  Course course;
+  OneDevice<> one;
+  course.trainer(one.strategy, path, {.max_updates = 3, .facts = {{"text", "7"}}}, {}).run();
+  train_on(one.strategy, 1, 2);
+  const auto refusal = [&](const comm::Facts& facts) {
+    auto trainer = course.trainer(one.strategy, path, {.facts = facts}, {});
+    const auto before = contents_of(one.strategy);
+    const auto message = message_of<FormatError>([&] { return trainer.resume(), 0; });
+    if (message != "(no error)") CHECK(contents_of(one.strategy) == before);
+    return message;
+  };
+  const std::string was = RunFolder(path).state() + ": was saved by a run with ";
+  CHECK(refusal({{"text", "8"}}) == was + "text 7, this one has 8: the numbers would differ");
+  CHECK(refusal({}) == was + "text 7, this one has (none): the numbers would differ");
+  CHECK(refusal({{"text", "7"}, {"rate", "0.1"}}) ==
+        was + "rate (none), this one has 0.1: the numbers would differ");
+  CHECK(refusal({{"text", "7"}}) == "(no error)");
+}
+
 namespace {
 
 //! Sets a parameter's first element.

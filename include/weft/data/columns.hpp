@@ -4,12 +4,14 @@
 #pragma once
 
 #include <weft/core/error.hpp>
+#include <weft/core/fingerprint.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/text.hpp>
 #include <weft/data/token_rows.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <string_view>
 #include <utility>
@@ -53,6 +55,13 @@ class Columns {
 
   //! Chunks of a column; the last one may be short.
   [[nodiscard]] index_t chunks() const noexcept { return (length_ - 2 + chunk_) / chunk_; }
+
+  //! A number that differs where the words do.
+  [[nodiscard]] std::uint64_t fingerprint() const {
+    Fingerprint fingerprint;
+    for (const token_t word : words_) fingerprint.add(static_cast<std::uint64_t>(word));
+    return fingerprint.value();
+  }
 
   //! Replaces `batch` by a chunk: a row for each column.
   //!

@@ -9,10 +9,12 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <weft/comm/check_same.hpp>
 #include <weft/core/clock.hpp>
 #include <weft/core/error.hpp>
 #include <weft/core/fixed.hpp>
@@ -42,13 +44,16 @@ struct TrainerSettings {
   index_t averaged_epochs = 1;    //!< how many of the last epochs' models are kept, to be averaged
   io::Metadata model_metadata{};  //!< written into every saved model
   bool check_finite = false;      //!< name the operation that makes a number that is not finite
+  //! What the numbers depend on beside the recipe, such as options and fingerprints of the data: a
+  //! run that goes on has the same.
+  comm::Facts facts{};
 };
 
 //! What one update did.
 struct UpdateReport {
-  index_t update;  //!< from 1
-  index_t epoch;   //!< from 1
-  index_t batch;  //!< of the epoch, from 1
+  index_t update;             //!< from 1
+  index_t epoch;              //!< from 1
+  index_t batch;              //!< of the epoch, from 1
   index_t batches_in_epoch;   //!< of this epoch
   double rate;                //!< at which the update was made
   parallel::StepReport step;  //!< loss, norm, and whether it was left out
@@ -56,7 +61,7 @@ struct UpdateReport {
 
 //! What an epoch did.
 struct EpochReport {
-  index_t epoch;  //!< from 1
+  index_t epoch;                      //!< from 1
   index_t updates;                    //!< made since the run began
   index_t skipped;                    //!< left out since the run began
   double rate;                        //!< of the last update
@@ -125,7 +130,8 @@ class Trainer {
 
   //! Goes on from the state in the run's folder.
   //!
-  //! **Errors.** SystemError, FormatError: as `load_state`. Nothing is changed then.
+  //! **Errors.** SystemError, FormatError: as `load_state`; FormatError, with both values, also for
+  //! a run with other facts. Nothing is changed then.
   void resume() {
     const std::string path = folder_.state();
     const auto metadata = io::SafetensorsFile(path).metadata();
@@ -138,6 +144,7 @@ class Trainer {
     state.evaluations_without_improvement =
         static_cast<int>(number_in(metadata, path, "epochs_without_improvement"));
     if (metadata.contains("best")) state.best = real_in(metadata, path, "best");
+    expect_facts(metadata, path);
     load_state(*strategy_, path);
     position_ = position;
     epoch_loss_ = epoch_loss;
@@ -230,6 +237,26 @@ class Trainer {
     return std::nullopt;
   }
 
+  void expect_facts(const io::Metadata& metadata, const std::string& path) const {
+    const auto expect = [&](const std::string& name, const std::string& was,
+                            const std::string& is) {
+      if (was == is) return;
+      throw FormatError(text(path, ": was saved by a run with ", name, " ", was, ", this one has ",
+                             is, ": the numbers would differ"));
+    };
+    const std::string none = "(none)";
+    std::set<std::string> expected;
+    for (const auto& [name, value] : settings_.facts) {
+      const auto found = metadata.find(fact_prefix + name);
+      expect(name, found == metadata.end() ? none : found->second, value);
+      expected.insert(fact_prefix + name);
+    }
+    for (const auto& [name, value] : metadata) {
+      if (!name.starts_with(fact_prefix) || expected.contains(name)) continue;
+      expect(name.substr(fact_prefix.size()), value, none);
+    }
+  }
+
   void end_epoch(double rate) {
     EpochReport report{};
     report.epoch = position_.epoch;
@@ -264,11 +291,14 @@ class Trainer {
     metadata["batch"] = std::to_string(position_.batch);
     metadata["epoch_loss"] = text(epoch_loss_.loss.value());
     metadata["epoch_tokens"] = std::to_string(epoch_loss_.tokens.value());
+    for (const auto& [name, value] : settings_.facts) metadata[fact_prefix + name] = value;
     const auto& state = stopping_.state();
     metadata["epochs_without_improvement"] = std::to_string(state.evaluations_without_improvement);
     if (state.best) metadata["best"] = text(*state.best);
     save_state(*strategy_, folder_.state(), metadata);
   }
+
+  inline static const std::string fact_prefix = "run/";  // in the metadata of a state
 
   Strategy* strategy_;
   Data data_;
