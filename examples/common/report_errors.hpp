@@ -23,4 +23,17 @@ int report_errors(const Program& program) {
   return 1;
 }
 
+//! Whether `write()` could write a file without which a run goes on; if not, says so:
+//! "`consequence`: why".
+template <class Write>
+bool could_write(const char* consequence, const Write& write) {
+  try {
+    write();
+    return true;
+  } catch (const weft::SystemError& error) {
+    std::fprintf(stderr, "%s: %s\n", consequence, error.message().c_str());
+    return false;
+  }
+}
+
 }  // namespace examples

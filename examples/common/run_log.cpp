@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run_log.hpp"
 
-#include <weft/core/error.hpp>
+#include "report_errors.hpp"
 
 #include <cstdio>
 #include <variant>
@@ -11,17 +11,7 @@ namespace examples {
 
 namespace {
 
-//! Whether `write()` could; if not, says so.
-template <class Write>
-bool could(const Write& write) {
-  try {
-    write();
-    return true;
-  } catch (const weft::SystemError& error) {
-    std::fprintf(stderr, "TensorBoard gets nothing: %s\n", error.message().c_str());
-    return false;
-  }
-}
+constexpr const char* no_events = "TensorBoard gets nothing";
 
 }  // namespace
 
@@ -30,7 +20,7 @@ RunLog::RunLog(const std::string& lines, const std::string& events, bool goes_on
     lines_.open(lines, goes_on ? std::ios::app : std::ios::trunc);
     expect_written_lines();
   }
-  if (!events.empty()) could([&] { events_.emplace(events); });
+  if (!events.empty()) could_write(no_events, [&] { events_.emplace(events); });
 }
 
 void RunLog::expect_written_lines() {
@@ -55,7 +45,7 @@ void RunLog::write(weft::index_t updates, const Figures& figures) {
       }
     }
   };
-  if (!could(add_all)) events_.reset();
+  if (!could_write(no_events, add_all)) events_.reset();
 }
 
 }  // namespace examples

@@ -2,10 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run_report.hpp"
 
-#include <weft/core/error.hpp>
-#include <weft/io/atomic_file.hpp>
+#include "report_errors.hpp"
 
-#include <cstdio>
+#include <weft/io/atomic_file.hpp>
 
 namespace examples {
 
@@ -45,12 +44,8 @@ void RunReport::write() {
   if (!scores_.empty()) {
     page.charts.push_back({score_, updates, {{"validation", scores_}}, true});
   }
-  try {
-    weft::io::write_file(path_, to_html(page));
-  } catch (const weft::SystemError& error) {
-    std::fprintf(stderr, "there will be no report: %s\n", error.message().c_str());
-    path_.clear();
-  }
+  const auto write_page = [&] { weft::io::write_file(path_, to_html(page)); };
+  if (!could_write("there will be no report", write_page)) path_.clear();
 }
 
 }  // namespace examples

@@ -3,6 +3,8 @@
 //! @file What devices did in a few batches of a run, once they run evenly.
 #pragma once
 
+#include "report_errors.hpp"
+
 #include <weft/core/index.hpp>
 #include <weft/core/trace.hpp>
 #include <weft/io/atomic_file.hpp>
@@ -26,15 +28,15 @@ class RunTrace {
     if (batches_ == last) events_ = weft::chrome_events(weft::take_trace(), rank_);
   }
 
-  //! Writes the trace. All ranks call it.
-  //!
-  //! **Errors.** SystemError if the file cannot be written.
+  //! Writes the trace, or says why it cannot. All ranks call it.
   template <class Strategy>
   void write(Strategy& strategy) {
     if (path_.empty()) return;
     if (batches_ < last) events_ = weft::chrome_events(weft::take_trace(), rank_);
     const auto processes = strategy.texts_of_all(events_);
-    if (strategy.is_root()) weft::io::write_file(path_, weft::chrome_trace(processes));
+    if (!strategy.is_root()) return;
+    could_write("there will be no trace",
+                [&] { weft::io::write_file(path_, weft::chrome_trace(processes)); });
   }
 
  private:

@@ -2,15 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0
 """Uses the translation programs as a person would, and as a person would not:
 check.py MPIRUN SINGLE DATA_PARALLEL DISTRIBUTED ZERO1 ZERO2 ZERO3, or - where there is no MPIRUN"""
+import fcntl
 import gzip
 import json
 import os
 import pathlib
+import pty
+import re
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 import time
 import unittest
 
@@ -110,6 +115,11 @@ class Translation(unittest.TestCase):
         self.assertEqual(self.run_program("translate", self.folder / "model", "--truncate",
                                           stdin=long_line + "\n").returncode, 0)
 
+        config = self.folder / "model/config.json"
+        compiled = config.read_text()
+        config.write_text(compiled.replace('"heads": 4', '"heads": 8'))
+        self.refused(self.run_program("translate", self.folder / "model"), "heads is 8, not 4")
+        config.write_text(compiled)
         path = self.folder / "model/best.safetensors"
         whole = path.read_bytes()
         path.write_bytes(whole[:len(whole) // 2])
@@ -162,11 +172,45 @@ class Translation(unittest.TestCase):
 
     def test_a_run_goes_on_without_its_logs(self):
         run = self.train("--max-epochs", 2, "--tensorboard", self.folder / "train.de",
-                         "--log", self.folder / "none/log", "--report", self.folder / "none/page")
+                         "--log", self.folder / "none/log", "--report", self.folder / "none/page",
+                         "--trace", self.folder / "none/trace")
         self.assertEqual(run.returncode, 0, run.stderr)
         for said in ("TensorBoard gets nothing", "there will be no more lines",
-                     "there will be no report"):
+                     "there will be no report", "there will be no trace"):
             self.assertEqual(run.stderr.count(said), 1, run.stderr)
+        self.assertTrue((self.folder / "model/average.safetensors").exists())
+        run = self.train("--max-epochs", 2, "--log", "/dev/full")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(run.stderr.count("cannot write /dev/full"), 1, run.stderr)
+
+    def on_terminal(self, columns, *arguments):
+        """What a terminal of some columns receives, without moves and colours."""
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        environment = dict(os.environ, TERM="xterm")
+        environment.pop("NO_COLOR", None)
+        with subprocess.Popen([SINGLE, *map(str, arguments)], stdout=theirs, stderr=theirs,
+                              env=environment) as process:
+            os.close(theirs)
+            received = b""
+            try:
+                while part := os.read(ours, 4096):
+                    received += part
+            except OSError:
+                pass  # its other end is closed
+        os.close(ours)
+        self.assertEqual(process.returncode, 0, received)
+        return re.sub(r"\x1b\[[0-9;]*[mK]", "", received.decode())
+
+    def test_a_terminal_of_20_columns_has_room_for_the_progress(self):
+        shown = self.on_terminal(20, "train", self.folder / "model", *self.corpus(),
+                                    "--max-updates", 3, "--tokens", 600)
+        bars = [line for line in re.split(r"[\r\n]+", shown) if re.match(r"epoch \d+: +\d+%", line)]
+        self.assertGreaterEqual(len(bars), 2, shown)
+        self.assertLess(max(map(len, bars)), 20)
+        self.assertIn("\nBLEU of the validation corpus", shown)
+        shown = self.on_terminal(20, "train", "--help")
+        self.assertIn("--valid-source", shown)
 
     def test_what_devices_did_is_traced(self):
         for program, processes, rows in ((DATA_PARALLEL, 0, {"cpu:0", "cpu:1"}),
@@ -429,6 +473,7 @@ class Translation(unittest.TestCase):
                                 (["fly"], "subcommand"),
                                 (["train", self.folder / "m"], "training corpus"),
                                 (["translate", self.folder / "nothing"], "no folder"),
+                                (["translate", self.folder], "is no folder of a model"),
                                 (["train", self.folder / "train.de" / "m", *self.corpus()],
                                  "cannot make the folder")):
             run = self.run_program(*arguments)

@@ -159,7 +159,7 @@ TEST_CASE("a bar leaves the last column of its terminal free, also after a resiz
     return train::detail::columns_of(line);
   };
   CHECK(columns_shown() == 59);
-  for (const int columns : {100, 9, 1}) {
+  for (const int columns : {100, 20, 9, 1}) {
     terminal.resize(static_cast<unsigned short>(columns));
     now_s += 1;
     progress.advance();
