@@ -25,8 +25,9 @@ def main(repository):
     with tempfile.TemporaryDirectory() as folder:
         # The same with a name that says nothing.
         copy = pathlib.Path(folder, "copy")
-        shutil.copytree(repository, copy, symlinks=True,
-                        ignore=shutil.ignore_patterns(".git", "build*"))
+        shutil.copytree(repository, copy, symlinks=True, ignore=lambda path, names: [
+            name for name in names if name == "__pycache__" or
+            (pathlib.Path(path) == repository and name.startswith((".git", "build")))])
         header = copy / "include/weft/core/clock.hpp"
         header.write_text(header.read_text().replace("namespace weft {", "namespace weft {\n\n"
                                                      "inline int says_nothing() { return 1; }\n", 1))
