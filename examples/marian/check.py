@@ -47,7 +47,10 @@ def main(small, large, convert, data):
         assert "line 2 has 40 pieces and an end, the model 40 positions" in too_long.stderr
         other = translate("\n", "--pieces", program=large)
         assert other.returncode == 1, other
-        assert "has 4 heads and the activation silu" in other.stderr, other
+        assert "d_model is 32, not 512, heads is 4, not 8" in other.stderr, other
+        assert '"d_model":32' in other.stderr and '"d_model":512' in other.stderr, other
+        none = subprocess.run([small, folder], capture_output=True, text=True, check=False)
+        assert none.returncode == 1 and "is no folder of a model" in none.stderr, none
 
         # Sentences, by the folder's own models of SentencePiece.
         cases = json.loads((data / "sentences.json").read_text(encoding="utf-8"))

@@ -18,6 +18,8 @@
 #include <weft/parallel/objective.hpp>
 #include <weft/tensor/tensor.hpp>
 #include <weft/train/device_batch.hpp>
+#include <weft/train/model_config.hpp>
+#include <weft/train/run_folder.hpp>
 #include <weft/train/saved_model.hpp>
 
 #include <algorithm>
@@ -78,11 +80,11 @@ inline weft::generate::SearchSettings search_settings(const weft::io::Safetensor
 template <weft::nn::TransformerShape S>
 class Translator {
  public:
-  //! **Errors.** SystemError, FormatError: the latter too for a model of another shape.
+  //! **Errors.** SystemError, FormatError: the latter too, with both, for a model of another shape.
   Translator(const std::string& folder, int threads)
       : device_(threads),
-        file_(folder + "/model.safetensors"),
-        objective_(checked_model(file_), weft::nn::CrossEntropy()),
+        file_(checked(folder) + "/model.safetensors"),
+        objective_(model_in(file_), weft::nn::CrossEntropy()),
         pieces_(folder + "/vocab.json", objective_.model().target_vocabulary()),
         values_(weft::to_device<float>(
             device_, weft::train::read_values(file_, objective_, objective_.layout()),
@@ -127,16 +129,13 @@ class Translator {
   using Model = weft::nn::Transformer<S>;
   using Loss = weft::Chunked<weft::nn::Generator<S>, weft::nn::CrossEntropy>;
 
-  //! A model as large as the file's. Its tensors tell the rest of the shape, but not these two.
-  static Model checked_model(const weft::io::SafetensorsFile& file) {
-    const auto heads = weft::train::number_in(file.metadata(), file.path(), "heads");
-    const auto activation = file.metadata().find("activation");
-    if (heads != S.heads || activation == file.metadata().end() || activation->second != "silu") {
-      throw weft::FormatError(
-          weft::text(file.path(), ": has ", heads, " heads and the activation ",
-                     activation == file.metadata().end() ? "(none)" : activation->second,
-                     ", this program is compiled for ", S.heads, " and silu: change its shape"));
-    }
+  static std::string checked(const std::string& folder) {
+    weft::train::expect_config(weft::train::RunFolder::existing(folder), weft::train::config_of(S));
+    return folder;
+  }
+
+  //! A model as large as the file's.
+  static Model model_in(const weft::io::SafetensorsFile& file) {
     const auto& embedding = file.tensor("source_embedding.weight");
     const auto vocabulary = embedding.shape.empty() ? 0 : embedding.shape[0];
     return Model({.source_vocabulary = vocabulary,

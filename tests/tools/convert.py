@@ -230,6 +230,10 @@ class Marian(WithFolder):
         self.assertEqual(known, names)
         self.assertEqual(len({row.weft for row in rows}), len(rows))
 
+    def test_a_model_is_not_written_over_itself(self):
+        self.assertIn("cannot be the model's own folder",
+                      self.refused("marian-to-weft", self.model, self.model / "."))
+
     def test_what_cuts_sentences_comes_along_if_it_is_there(self):
         self.model_of()
         for name in ("source.spm", "target.spm"):
@@ -242,9 +246,12 @@ class Marian(WithFolder):
     def test_a_model_is_converted_with_its_settings(self):
         file = self.model_of()
         self.assertEqual(file.metadata, {
-            "format": "pt", "longest": "40", "heads": "4", "activation": "silu", "start": "39",
-            "end": "0", "pad": "39", "forbidden": "39", "renormalize": "1", "beam": "4",
-            "length_penalty": "1.0", "max_length": "24"})
+            "format": "pt", "longest": "40", "start": "39", "end": "0", "pad": "39",
+            "forbidden": "39", "renormalize": "1", "beam": "4", "length_penalty": "1.0",
+            "max_length": "24"})
+        shape = json.loads((self.out / "config.json").read_text(encoding="utf-8"))
+        self.assertEqual({name: shape[name] for name in ("d_model", "heads", "d_ff", "activation")},
+                         {"d_model": 32, "heads": 4, "d_ff": 48, "activation": "silu"})
         self.assertEqual(file.tensors["encoder.layers.1.self_attention.key.bias"],
                          self.weights.tensors["model.encoder.layers.1.self_attn.k_proj.bias"])
         self.assertEqual(file.tensors["generator.bias"].shape, (40,))
