@@ -105,6 +105,8 @@ class LanguageModel(unittest.TestCase):
                          f"a run with {name} {was}, this one has {here}")
         self.refused(self.train(SINGLE, "model", "--resume", train="other.txt"),
                      "a run with training text ", ", this one has ")
+        self.refused(self.train(SINGLE, "model", "--resume", "--product-precision", "bfloat16"),
+                     "a run with products float32, this one has bfloat16")
         self.trained(SINGLE, "model", "--resume")
 
     def test_an_interrupted_run_goes_on(self):

@@ -144,20 +144,20 @@ int train_command(const Options& options, Strategy& ranks) {
   std::optional<weft::data::Columns> test;
   if (!o.test.empty()) test = columns_of(o.test, o.valid_batch);
   // What is the same on all ranks, and whenever the run goes on.
-  const weft::comm::Facts facts{{"--minimum-count", weft::text(o.minimum_count)},
-                                {"--mask", o.causal ? "causal" : "none"},
-                                {"--batch", weft::text(o.batch)},
-                                {"--valid-batch", weft::text(o.valid_batch)},
-                                {"--bptt", weft::text(o.bptt)},
-                                {"--chunk", weft::text(o.chunk)},
-                                {"--dropout", weft::text(o.dropout)},
-                                {"--rate", weft::text(o.rate)},
-                                {"--decay", weft::text(o.decay)},
-                                {"--batches", weft::text(o.batches)},
-                                {"vocabulary", weft::text(vocabulary.fingerprint())},
-                                {"training words", weft::text(train_words.size())},
-                                {"training text", weft::text(train.fingerprint())},
-                                {"validation text", weft::text(valid.fingerprint())}};
+  weft::comm::Facts facts{{"--minimum-count", weft::text(o.minimum_count)},
+                          {"--mask", o.causal ? "causal" : "none"},
+                          {"--batch", weft::text(o.batch)},
+                          {"--valid-batch", weft::text(o.valid_batch)},
+                          {"--bptt", weft::text(o.bptt)},
+                          {"--chunk", weft::text(o.chunk)},
+                          {"--dropout", weft::text(o.dropout)},
+                          {"--rate", weft::text(o.rate)},
+                          {"--decay", weft::text(o.decay)},
+                          {"--batches", weft::text(o.batches)},
+                          {"vocabulary", weft::text(vocabulary.fingerprint())},
+                          {"training words", weft::text(train_words.size())},
+                          {"training text", weft::text(train.fingerprint())},
+                          {"validation text", weft::text(valid.fingerprint())}};
   ranks.check_same(facts);
 
   const weft::index_t lanes = ranks.replicas();
@@ -173,6 +173,7 @@ int train_command(const Options& options, Strategy& ranks) {
                               .causal = o.causal},
                              o.chunk, recipe, o.recompute);
   const auto precision = weft::train::set_product_precision(strategy, o.run.product_precision);
+  facts.emplace_back("products", to_text(precision));
   if (!o.run.resume && reports) {
     weft::train::save_config(folder, config_of_model());
     vocabulary.save(folder.vocabulary("words"));

@@ -266,6 +266,7 @@ int train_command(const Options& options, Strategy& devices) {
           {.beta1 = 0.9, .beta2 = 0.98, .epsilon = 1e-8, .weight_decay = o.weight_decay}),
       recipe);
   const auto precision = weft::train::set_product_precision(strategy, o.run.product_precision);
+  facts.emplace_back("products", to_text(precision));
   print(weft::text("strategy ", Strategy::name, ", ", options.devices, " ", Strategy::unit, " of ",
                    options.threads, " threads, ", strategy.objective().layout().trained,
                    " parameters, ", words.source.size(), " and ", words.target.size(), " words, ",
