@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What the machine can do at most, as a JSON object: the rates of oneDNN's matrix products of given
-// sizes in floating-point operations a second, and the rate of a copy of 512 MB, which reads and
-// writes, in bytes a second.
+// sizes in floating-point operations a second, and in bytes a second the rates of reading 256 MB
+// and of copying them, which reads and writes.
 //
 //     roofs THREADS [MxNxK ...]
 
@@ -55,6 +55,18 @@ double copy_rate(Cpu& device) {
   return 2.0 * sizeof(float) * static_cast<double>(parts * part) / time_s;
 }
 
+double read_rate(Cpu& device) {
+  constexpr index_t rows = 1 << 13, C = 1 << 13;
+  const Tensor<float> a(device, {rows, C}), sums(device, {rows});
+  std::fill_n(a.data(), a.size(), 0.5f);
+  const double time_s = best_seconds([&] {
+    device.for_rows(rows, C, [&](auto lanes, index_t n) {
+      sums.data()[n] = lanes.max(C, [&](auto c) { return simd::load(a.data() + n * C, c); });
+    });
+  });
+  return sizeof(float) * static_cast<double>(a.size()) / time_s;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -63,7 +75,9 @@ int main(int argc, char** argv) {
     return 2;
   }
   Cpu device(std::atoi(argv[1]));
-  benchmark::Json answer{{"copy", copy_rate(device)}, {"products", benchmark::Json::object()}};
+  benchmark::Json answer{{"copy", copy_rate(device)},
+                         {"read", read_rate(device)},
+                         {"products", benchmark::Json::object()}};
   for (int i = 2; i < argc; ++i) {
     long long M = 0, N = 0, K = 0;
     if (std::sscanf(argv[i], "%lldx%lldx%lld", &M, &N, &K) != 3) {

@@ -3,10 +3,10 @@
 //! @file Serves the training steps of a strategy, and those of a module without one.
 #pragma once
 
+#include "parameters.hpp"
 #include "serve.hpp"
 
 #include <weft/core/chunks.hpp>
-#include <weft/io/write_safetensors.hpp>
 #include <weft/nn/context.hpp>
 #include <weft/nn/initialize.hpp>
 #include <weft/ops/blocks.hpp>
@@ -86,7 +86,7 @@ class LoneModule {
     return {
         {"save",
          [&](const std::string& path) {
-           save(path);
+           write_parameters(path, module_, values_.data());
            return Json(true);
          }},
         {"check",
@@ -151,17 +151,6 @@ class LoneModule {
                      [&](auto c) { weft::simd::store(out, c, weft::simd::load(in, c) * scale); });
     });
     return dy;
-  }
-
-  void save(const std::string& path) const {
-    std::vector<weft::io::StoredTensor> tensors;
-    for (const auto& [name, p] : weft::nn::named_parameters(module_)) {
-      std::vector<index_t> shape;
-      for (int axis = 0; axis < p.shape.rank(); ++axis) shape.push_back(p.shape[axis]);
-      tensors.push_back(weft::io::stored<float>(
-          name, shape, {values_.data() + p.value_offset, static_cast<std::size_t>(p.size())}));
-    }
-    weft::io::write_safetensors(path, tensors);
   }
 
   weft::Cpu device_;

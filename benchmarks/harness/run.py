@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs suites: subjects agree first and are timed then, in turn, in one run."""
 import json
-import math
 import pathlib
 import platform
 import statistics
@@ -35,11 +34,11 @@ def quartiles(values):
 class Runner:
     """What all suites of a run have in common."""
 
-    def __init__(self, build, python, repeats, variants):
+    def __init__(self, build, python, repeats, without):
         self.programs = pathlib.Path(build) / "benchmarks"
         self.python = python
         self.repeats = repeats
-        self.variants = variants  # the peers that take part, or None for all
+        self.without = without  # peers that take no part
         self.common = {
             "run": time.strftime("%Y%m%dT%H%M%S"), "machine": machine(),
             "commit": subprocess.run(["git", "describe", "--always", "--dirty"], text=True,
@@ -57,7 +56,7 @@ class Runner:
         subjects = [Subject(name, [self.programs / suite.program], {**settings, **own})
                     for name, own in {"weft": {}, **suite.own}.items()]
         for name, program in suite.peers.items():
-            if self.variants is None or name in self.variants:
+            if name not in self.without:
                 subjects.append(Subject(name, [self.python, PEERS / program],
                                         {**settings, "variant": name}))
         with tempfile.TemporaryDirectory() as folder:
@@ -70,16 +69,14 @@ class Runner:
         return subjects
 
     def compare(self, suite, subjects):
-        """**Errors.** SystemExit unless every subject finds what weft does, those that multiply
-        bfloat16 to a hundredth."""
+        """**Errors.** SystemExit unless every subject finds the same, those that multiply bfloat16
+        to a hundredth."""
         ours = subjects[0].ask("check")
         for subject in subjects[1:]:
-            theirs = subject.ask("check")
             tolerance = 1e-2 if is_rounded(subject.name) else suite.tolerance
-            if len(ours) != len(theirs) or any(
-                    not math.isclose(x, y, rel_tol=tolerance) for x, y in zip(ours, theirs)):
-                raise SystemExit(f"tools/bench: {suite.name}: weft finds {ours}, "
-                                 f"{subject.name} {theirs}")
+            difference = suite.compare(ours, subject.ask("check"), tolerance)
+            if difference:
+                fail(f"{suite.name}: weft and {subject.name} differ: {difference}")
 
     def run(self, suite, threads):
         """The lines of a suite: a time for each subject and name, and the memory of each."""

@@ -7,6 +7,8 @@ import typing
 from harness.work import (Work, adam, attention, attention_backward, layer, linear,
                           linear_backward, sgd, times)
 
+from harness.agreement import agree, same_translations
+
 TORCH = ("torch_eager", "torch_compile", "torch_flat")
 BFLOAT16 = {"weft_bfloat16": {"precision": "bfloat16"}}
 
@@ -20,6 +22,8 @@ class Suite:
     times: {what the program calls a time: (the suite's name, its work)}. "total" is their sum.
     peers: {subject: program in benchmarks/peers}.
     settings: for weft and its peers; "threads" and "variant" are added.
+    compare: what `check` answers, weft's and a peer's, and the tolerance: says how they differ, or
+      nothing.
     tolerance: how far results may differ, as a share of themselves.
     quick: whether `tools/bench --quick` runs it.
     own: {subject: settings} of weft's program that are measured beside the others.
@@ -32,6 +36,7 @@ class Suite:
     tolerance: float = 1e-5
     quick: bool = False
     own: dict = dataclasses.field(default_factory=dict)
+    compare: typing.Callable = agree
 
     def names(self):
         return [name for name, _ in self.times.values()]
@@ -106,6 +111,28 @@ def chunked_loss():
                  {"step": ("chunked_loss", work)}, own={"weft_whole": {"chunk": length}})
 
 
+def decoding(beam, sentences):
+    """Translation by the base Transformer of sentences of one length, a word at a time. The encoder
+    runs once; a step reads all weights of the decoder."""
+    C, F, N, V, source, most_words = 512, 2048, 6, 32000, 24, 32
+    memory_rows = sentences * source
+    work = times(layer(linear, attention, memory_rows, source, sentences, C, F) +
+                 linear(memory_rows, 2 * C, C), N)
+    for words in range(1, most_words + 1):
+        rows = sentences * (1 if words == 1 else beam)
+        one_layer = (linear(rows, 3 * C, C) + linear(rows, C, C, 3) + linear(rows, F, C) +
+                     linear(rows, C, F) + attention(rows, 1, words + source, C, False))
+        work += times(one_layer, N) + linear(rows, V, C)
+        work += Work(reads=4.0 * (N * (6 * C * C + 2 * C * F) + V * C))
+    name = f"{'greedy' if beam == 1 else f'beam{beam}'}_{sentences}"
+    return Suite(name, "translate",
+                 {"torch_cached": "torch_translate.py", "ctranslate2": "ctranslate2_translate.py"},
+                 {"beam": beam, "sentences": sentences, "source_length": source,
+                  "most_words": most_words},
+                 {"translate": (name, work + Work(tokens=sentences * most_words))},
+                 tolerance=1e-4, compare=same_translations)
+
+
 SUITES = [
     encoder("encoder_layer", "small", 50, 80, False, 0.1, quick=True),
     translation("base", 32, 32, 32),
@@ -118,4 +145,5 @@ SUITES = [
     *(growth("batch", sequences, 32) for sequences in (1, 2, 4, 8, 16, 32, 64)),
     *(growth("length", 1024 // length, length) for length in (16, 32, 64, 128, 256, 512, 1024)),
     *(growth("layers", 16, 32, layers) for layers in (1, 2, 4, 8, 16, 24)),
+    *(decoding(beam, sentences) for beam in (1, 5) for sentences in (1, 64)),
 ]

@@ -12,11 +12,14 @@ class Work:
     attention: operations of attention's two products a pass; what a causal mask hides is not
       counted. Their rate is that of all `products` together.
     bytes: what the optimizer's pass reads and writes.
+    reads: bytes of weights that all `products` read from memory, where there are too many for a
+      cache to keep; products of few rows take as long as that.
     tokens: target tokens.
     """
     products: dict = dataclasses.field(default_factory=dict)
     attention: float = 0.0
     bytes: float = 0.0
+    reads: float = 0.0
     tokens: int = 0
 
     def __add__(self, other):
@@ -24,7 +27,7 @@ class Work:
         for size, count in other.products.items():
             products[size] = products.get(size, 0) + count
         return Work(products, self.attention + other.attention, self.bytes + other.bytes,
-                    max(self.tokens, other.tokens))
+                    self.reads + other.reads, max(self.tokens, other.tokens))
 
     def sizes(self):
         return ["x".join(map(str, size)) for size in self.products]
@@ -39,6 +42,7 @@ class Work:
         if self.attention:
             rate = operations / seconds if seconds else max(roofs["products"].values())
             seconds += self.attention / rate
+        seconds = max(seconds, self.reads / roofs["read"])
         return 1000 * (seconds + self.bytes / roofs["copy"])
 
 
@@ -77,7 +81,7 @@ def layer(linear, attention, rows, queries, sequences, C, F, causal=False, memor
 def times(work, count):
     """The same work, some times over."""
     return Work({size: count * n for size, n in work.products.items()}, count * work.attention,
-                count * work.bytes, work.tokens)
+                count * work.bytes, count * work.reads, work.tokens)
 
 
 def adam(parameters):
