@@ -34,11 +34,12 @@ def quartiles(values):
 class Runner:
     """What all suites of a run have in common."""
 
-    def __init__(self, build, python, repeats, without):
+    def __init__(self, build, python, repeats, without, data):
         self.programs = pathlib.Path(build) / "benchmarks"
         self.python = python
         self.repeats = repeats
         self.without = without  # peers that take no part
+        self.data = data  # the folder of corpora, or None
         self.common = {
             "run": time.strftime("%Y%m%dT%H%M%S"), "machine": machine(),
             "commit": subprocess.run(["git", "describe", "--always", "--dirty"], text=True,
@@ -52,7 +53,8 @@ class Runner:
 
     def start(self, suite, threads):
         """weft and its peers; all have weft's parameters."""
-        settings = {**suite.settings, "threads": threads}
+        files = {name: str(self.data / path) for name, path in suite.data.items()}
+        settings = {**suite.settings, **files, "threads": threads}
         subjects = [Subject(name, [self.programs / suite.program], {**settings, **own})
                     for name, own in {"weft": {}, **suite.own}.items()]
         for name, program in suite.peers.items():
@@ -69,19 +71,20 @@ class Runner:
         return subjects
 
     def compare(self, suite, subjects):
-        """**Errors.** SystemExit unless every subject finds the same, those that multiply bfloat16
-        to a hundredth."""
+        """What weft finds. **Errors.** SystemExit unless every subject finds the same, those that
+        multiply bfloat16 to a hundredth."""
         ours = subjects[0].ask("check")
         for subject in subjects[1:]:
             tolerance = 1e-2 if is_rounded(subject.name) else suite.tolerance
             difference = suite.compare(ours, subject.ask("check"), tolerance)
             if difference:
                 fail(f"{suite.name}: weft and {subject.name} differ: {difference}")
+        return ours
 
     def run(self, suite, threads):
         """The lines of a suite: a time for each subject and name, and the memory of each."""
         subjects = self.start(suite, threads)
-        self.compare(suite, subjects)
+        found = self.compare(suite, subjects)
         times = {subject.name: {name: [] for name in suite.times} for subject in subjects}
         for repeat in range(WARM_UP + self.repeats):
             for subject in subjects:
@@ -101,8 +104,9 @@ class Runner:
                 shared = {**common, "repeats": self.repeats,
                           "roof_share": round(floor_ms / time_ms["median"], 4) or None}
                 lines.append({"suite": called, "metric": "time_ms", **time_ms, **shared})
-                if work.tokens:
-                    rates = [work.tokens / (value / 1000) for value in times[subject.name][name]]
+                tokens = found[0] if suite.data else work.tokens
+                if tokens:
+                    rates = [tokens / (value / 1000) for value in times[subject.name][name]]
                     lines.append({"suite": called, "metric": "tokens_per_second",
                                   **quartiles(rates), **shared})
             memory = subject.ask("memory")

@@ -25,6 +25,8 @@ class Suite:
     compare: what `check` answers, weft's and a peer's, and the tolerance: says how they differ, or
       nothing.
     tolerance: how far results may differ, as a share of themselves.
+    data: {setting: a file in the folder of `tools/bench --data`}; such a suite needs the folder, and
+      its `check` answers the tokens of a repetition.
     quick: whether `tools/bench --quick` runs it.
     own: {subject: settings} of weft's program that are measured beside the others.
     """
@@ -37,6 +39,7 @@ class Suite:
     quick: bool = False
     own: dict = dataclasses.field(default_factory=dict)
     compare: typing.Callable = agree
+    data: dict = dataclasses.field(default_factory=dict)
 
     def names(self):
         return [name for name, _ in self.times.values()]
@@ -133,6 +136,12 @@ def decoding(beam, sentences):
                  tolerance=1e-4, compare=same_translations)
 
 
+def loader(name, **data):
+    """Reading a corpus, and making all batches of an epoch."""
+    return Suite(name, "loader", {}, {},
+                 {"read": (f"{name}.read", Work()), "epoch": (f"{name}.epoch", Work())}, data=data)
+
+
 SUITES = [
     encoder("encoder_layer", "small", 50, 80, False, 0.1, quick=True),
     translation("base", 32, 32, 32),
@@ -146,4 +155,7 @@ SUITES = [
     *(growth("length", 1024 // length, length) for length in (16, 32, 64, 128, 256, 512, 1024)),
     *(growth("layers", 16, 32, layers) for layers in (1, 2, 4, 8, 16, 24)),
     *(decoding(beam, sentences) for beam in (1, 5) for sentences in (1, 64)),
+    loader("loader_multi30k", source="multi30k/bpe/train.de.gz",
+           target="multi30k/bpe/train.en.gz"),
+    loader("loader_wikitext2", text="wikitext-2/train.txt.gz"),
 ]
