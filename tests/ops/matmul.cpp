@@ -149,7 +149,8 @@ TEST_CASE("a product has the same bits on any team") {
   for (const Kind kind : kinds) {
     for (const Sizes size :
          {Sizes{65, 65, 513}, Sizes{129, 96, 200}, Sizes{70, 200, 300}, Sizes{1, 300, 700},
-          Sizes{300, 1, 700}, Sizes{400, 130, 257}, Sizes{200, 512, 512}, Sizes{300, 256, 1024}}) {
+          Sizes{300, 1, 700}, Sizes{4, 300, 700}, Sizes{7, 900, 300}, Sizes{400, 130, 257},
+          Sizes{200, 512, 512}, Sizes{300, 256, 1024}}) {
       for (const Write write : {Write::replace, Write::accumulate}) {
         CAPTURE(static_cast<int>(kind), size.M, size.N, size.K, write == Write::accumulate);
         for (const auto precision : {ProductPrecision::float32, ProductPrecision::bfloat16}) {

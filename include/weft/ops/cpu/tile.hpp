@@ -5,15 +5,7 @@
 
 #include <weft/core/index.hpp>
 #include <weft/core/simd.hpp>
-
-//! Has the compiler write a short loop out.
-//!
-//! g++ -O2 leaves loops of four steps as loops, and an array that is indexed by their variable in
-//! memory: the product is then a quarter as fast. nvcc hands the pragma on, and warns of it.
-#define WEFT_UNROLL _Pragma("GCC unroll 16")
-#ifdef __NVCC__
-#pragma nv_diag_suppress 1675
-#endif
+#include <weft/ops/cpu/unroll.hpp>
 
 namespace weft::ops::detail {
 
@@ -93,8 +85,3 @@ inline void multiply_tile(index_t M, index_t N, index_t K, Strided a, const floa
 }
 
 }  // namespace weft::ops::detail
-
-#ifdef __NVCC__
-#pragma nv_diag_default 1675
-#endif
-#undef WEFT_UNROLL
