@@ -9,6 +9,8 @@
 #include <limits>
 #include <string>
 #include <tuple>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "../message_of.hpp"
@@ -334,6 +336,38 @@ TEST_CASE("by the rules of transformers a search goes on while a better translat
   CHECK(cut[1].score == Approx(3 * std::log(0.6)));
   CHECK(whole[1].tokens == Words{4});
   CHECK(found(Rules::fairseq, 0.0, 9)[0].tokens == Words{4});
+}
+
+namespace {
+
+struct CountingGenerator {
+  using Counted = std::remove_cvref_t<decltype(std::declval<PreNorm>().generator())>;
+  static constexpr bool has_bias = Counted::has_bias;
+  const Counted& counted;
+  int& calls;
+
+  [[nodiscard]] index_t vocabulary() const { return counted.vocabulary(); }
+  [[nodiscard]] Tensor<float> logits(nn::Context<Cpu>& ctx, const Tensor<float>& x) const {
+    ++calls;
+    return counted.logits(ctx, x);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("only where the end of what is cut off counts is a step made for it") {
+  Cpu device;
+  const PreNorm searched(37);
+  auto ctx = searched.context(device);
+  for (const auto& [rules, steps] : {std::pair{Rules::transformers, 5}, {Rules::fairseq, 6}}) {
+    int calls = 0;
+    const auto found =
+        beam_search(ctx, searched.model(), CountingGenerator{searched.generator(), calls},
+                    sequences(device, {{4, 5, eos}}),
+                    {.beam = 2, .max_length_b = 5, .forbidden = {0, eos}, .rules = rules});
+    CHECK(found[0][0].tokens.size() == 5);
+    CHECK(calls == steps);
+  }
 }
 
 TEST_CASE("the probability of forbidden words may go to the others") {

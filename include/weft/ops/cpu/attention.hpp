@@ -15,6 +15,7 @@
 #include <weft/core/simd.hpp>
 #include <weft/device/cpu.hpp>
 #include <weft/ops/attention_problem.hpp>
+#include <weft/ops/cpu/few_rows.hpp>
 #include <weft/ops/cpu/tile.hpp>
 #include <weft/ops/dropout.hpp>
 #include <weft/tensor/sequences.hpp>
@@ -246,6 +247,8 @@ inline void attention_forward(Cpu& device, const AttentionTask& task, HeadRows<c
   const auto queries = task.queries_of(q);
   const auto result = task.queries_of(out);
   const WideSums sums(result, task.queries, task, scratch.take(wide * task.queries));
+  // Decoding asks for a position of each translation: transposing keys took longer than the rest.
+  const bool few = task.queries <= most_few_rows;
   for (index_t i = 0; i < task.queries; ++i) {
     running_max[i] = -std::numeric_limits<float>::infinity();
     running_sum[i] = 0.0f;
@@ -253,12 +256,18 @@ inline void attention_forward(Cpu& device, const AttentionTask& task, HeadRows<c
 
   for (index_t key = 0; key < task.keys; key += key_tile) {
     const index_t count = task.keys - key < key_tile ? task.keys - key : key_tile;
-    transpose({task.keys_of(k).row(key), k.stride}, count, task.size, keys);
+    const HeadView<const float> k_rows{task.keys_of(k).row(key), k.stride};
+    if (!few) transpose(k_rows, count, task.size, keys);
     const auto values = widen({task.keys_of(v).row(key), v.stride}, count, task, wide_values);
     for_query_tiles(task, key, [&](const ScoreTile& tile) {
-      multiply_tile(tile.queries, tile.width, task.size,
-                    {queries.row(tile.query), queries.stride, 1}, keys, tile.width, scores,
-                    tile.width, false);
+      const float* q_rows = queries.row(tile.query);
+      if (few) {
+        multiply_few_rows(tile.queries, tile.keys, task.size, q_rows, queries.stride, k_rows.data,
+                          k_rows.stride, scores, tile.width, false);
+      } else {
+        multiply_tile(tile.queries, tile.width, task.size, {q_rows, queries.stride, 1}, keys,
+                      tile.width, scores, tile.width, false);
+      }
       softmax_tile(task, tile, scores, sums, running_max, running_sum);
       multiply_tile(tile.queries, task.width, tile.keys, {scores, tile.width, 1}, values.data,
                     values.stride, sums.row(tile.query), sums.stride(), true);
