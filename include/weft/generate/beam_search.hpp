@@ -161,15 +161,16 @@ inline void advance(SourceSearch& search, const std::vector<Candidate>& candidat
 }
 
 //! Ends the active translations here, where the greatest length is reached: the best of them, as
-//! many as are missing, or by the rules of transformers as many as are better.
+//! many as are missing, or by the rules of transformers, which need no scores, as many as are
+//! better.
 inline void end_all(SourceSearch& search, std::span<const float> end_scores,
                     const SearchSettings& settings) {
   const bool is_free = settings.rules == Rules::transformers;
   std::vector<Hypothesis> last;
   for (const auto& partial : search.active) {
-    const auto end = static_cast<double>(end_scores[static_cast<std::size_t>(partial.row)]);
+    const double end = is_free ? 0.0 : end_scores[static_cast<std::size_t>(partial.row)];
     if (std::isnan(end)) continue;
-    last.push_back(ended(partial, partial.score + (is_free ? 0.0 : end), settings));
+    last.push_back(ended(partial, partial.score + end, settings));
   }
   sort_by_score(last);
   for (auto& hypothesis : last) {
@@ -243,6 +244,12 @@ template <class Model, class Generator, class D>
 
   DecoderCache<Model, D> cache(ctx, model, source);
   for (;;) {
+    const index_t length = cache.length();
+    if (settings.rules == Rules::transformers) {  // whose last step would be for nothing
+      for (auto& search : searches) {
+        if (length >= search.most_words) detail::end_all(search, {}, settings);
+      }
+    }
     std::vector<token_t> tokens;
     std::vector<index_t> parents;
     std::vector<index_t> counts;
@@ -255,7 +262,6 @@ template <class Model, class Generator, class D>
     }
     if (tokens.empty()) break;
 
-    const index_t length = cache.length();
     const auto logits = generator.logits(ctx, cache.step(ctx, tokens, parents, counts));
     if constexpr (Generator::has_bias) {
       ops::add_bias(ctx.device(), generator.bias_view(ctx), logits);
