@@ -15,6 +15,8 @@ from harness.work import Work
 
 PEERS = pathlib.Path(__file__).resolve().parent.parent / "peers"
 WARM_UP = 2
+# Threads of OpenMP wait for more work in a loop, for some milliseconds: in another's time.
+PAUSE_S = 0.05
 
 
 def machine():
@@ -88,6 +90,7 @@ class Runner:
         times = {subject.name: {name: [] for name in suite.times} for subject in subjects}
         for repeat in range(WARM_UP + self.repeats):
             for subject in subjects:
+                time.sleep(PAUSE_S)
                 answer = subject.ask("repeat")
                 answer["total"] = sum(answer.values())
                 for name, values in times[subject.name].items():

@@ -346,16 +346,31 @@ inline void attention_backward(Cpu& device, const AttentionTask& task, HeadRows<
   dq_sums.finish();
 }
 
+//! Calls `f(task)` for every head of every sequence: on one thread for the heads of a sequence if
+//! there are sequences enough. Heads lie beside each other in memory, and threads that write to one
+//! cache line wait for each other: 16 heads of size 8 took as long on two threads as on one.
+template <class F>
+void for_heads(Cpu& device, const AttentionProblem<Cpu>& problem, const F& f) {
+  constexpr index_t line = 64 / sizeof(float);
+  const index_t sequences = problem.query_layout->sequences(), heads = problem.heads;
+  index_t together = sequences >= 4 * device.threads() ? heads : line / problem.head_size;
+  if (together < 1 || heads % together != 0) together = 1;
+  device.for_tasks(sequences * heads / together, [&](index_t group) {
+    for (index_t task = group * together; task < (group + 1) * together; ++task) {
+      f(AttentionTask(problem, task));
+    }
+  });
+}
+
 inline void attention_forward(Cpu& device, const AttentionForward<Cpu>& a) {
-  device.for_tasks(a.problem.query_layout->sequences() * a.problem.heads, [&](index_t task) {
-    attention_forward(device, AttentionTask(a.problem, task), a.q, a.k, a.v, a.out, a.log_sums);
+  for_heads(device, a.problem, [&](const AttentionTask& task) {
+    attention_forward(device, task, a.q, a.k, a.v, a.out, a.log_sums);
   });
 }
 
 inline void attention_backward(Cpu& device, const AttentionBackward<Cpu>& a) {
-  device.for_tasks(a.problem.query_layout->sequences() * a.problem.heads, [&](index_t task) {
-    attention_backward(device, AttentionTask(a.problem, task), a.q, a.k, a.v, a.out, a.log_sums,
-                       a.dout, a.dq, a.dk, a.dv);
+  for_heads(device, a.problem, [&](const AttentionTask& task) {
+    attention_backward(device, task, a.q, a.k, a.v, a.out, a.log_sums, a.dout, a.dq, a.dk, a.dv);
   });
 }
 
