@@ -8,6 +8,7 @@
 #include <weft/device/cpu.hpp>
 #include <weft/ops/check.hpp>
 #include <weft/ops/check_finite.hpp>
+#include <weft/ops/cpu/unroll.hpp>
 #include <weft/ops/write.hpp>
 #include <weft/tensor/view.hpp>
 
@@ -15,25 +16,41 @@ namespace weft::ops {
 
 namespace detail {
 
+//! Adds `count` vectors of columns from `first` on, row after row.
+template <int count, class Term>
+void sum_vectors(index_t first, index_t N, float* sums, Write write, const Term& term) {
+  simd::Floats total[count] = {};
+  for (index_t n = 0; n < N; ++n) {
+    WEFT_UNROLL for (int v = 0; v < count; ++v) {
+      total[v] += term(n, simd::Full{first + v * simd::width});
+    }
+  }
+  WEFT_UNROLL for (int v = 0; v < count; ++v) {
+    const simd::Full c{first + v * simd::width};
+    simd::store(sums, c, write == Write::accumulate ? total[v] + simd::load(sums, c) : total[v]);
+  }
+}
+
 //! Adds the rows in ascending order, each thread its own columns: the same bits for any team.
+//!
+//! Four vectors at a time: a sum waits for the one before, and a row's next columns are near.
 template <class Term>
 void sum_columns(Cpu& device, index_t N, index_t C, float* sums, Write write, Term term) {
   const index_t units = (C + simd::width - 1) / simd::width;
   device.for_parts(units, 32768 / (simd::width * (N + 1)) + 1, [&](index_t begin, index_t end) {
-    for (index_t unit = begin; unit < end; ++unit) {
-      const index_t first = unit * simd::width;
-      const auto add = [&](auto c) {
-        simd::Floats total{};
-        for (index_t n = 0; n < N; ++n) total += term(n, c);
-        if (write == Write::accumulate) total += simd::load(sums, c);
-        simd::store(sums, c, total);
-      };
-      if (first + simd::width <= C) {
-        add(simd::Full{first});
-      } else {
-        add(simd::Tail{first, static_cast<int>(C - first)});
-      }
+    index_t first = begin * simd::width;
+    const index_t last = end * simd::width < C ? end * simd::width : C;
+    for (; first + 4 * simd::width <= last; first += 4 * simd::width) {
+      sum_vectors<4>(first, N, sums, write, term);
     }
+    for (; first + simd::width <= last; first += simd::width) {
+      sum_vectors<1>(first, N, sums, write, term);
+    }
+    if (first == last) return;
+    const simd::Tail c{first, static_cast<int>(last - first)};
+    simd::Floats total{};
+    for (index_t n = 0; n < N; ++n) total += term(n, c);
+    simd::store(sums, c, write == Write::accumulate ? total + simd::load(sums, c) : total);
   });
 }
 
