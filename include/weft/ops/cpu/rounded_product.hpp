@@ -3,6 +3,9 @@
 //! @file Parts of products of Bfloat16 factors, by oneDNN on processors that multiply them.
 #pragma once
 
+#include <compare>
+#include <cstddef>
+#include <map>
 #include <memory>
 #include <type_traits>
 
@@ -99,10 +102,9 @@ class DnnlMatrix {
 
 using DnnlKernel = DnnlOwned<dnnl_primitive_t, dnnl_primitive_destroy>;
 
-//! A kernel for c = a b, or c += a b; null if this processor has none. oneDNN keeps the last 1,024
-//! kinds: one that it has takes 4 us, a new one 0.3 ms.
-inline DnnlKernel product_kernel(const DnnlMatrix& a, const DnnlMatrix& b, const DnnlMatrix& c,
-                                 bool accumulate) {
+//! A kernel for c = a b, or c += a b; null if this processor has none.
+inline DnnlKernel make_product_kernel(const DnnlMatrix& a, const DnnlMatrix& b, const DnnlMatrix& c,
+                                      bool accumulate) {
   dnnl_primitive_attr_t made_attributes = nullptr;
   expect_success(dnnl_primitive_attr_create(&made_attributes), "attributes");
   const DnnlOwned<dnnl_primitive_attr_t, dnnl_primitive_attr_destroy> attributes(made_attributes);
@@ -142,29 +144,68 @@ inline DnnlKernel product_kernel(const DnnlMatrix& a, const DnnlMatrix& b, const
 inline bool multiplies_bfloat16() {
   static const bool does = [] {
     const DnnlMatrix factor(64, 64, dnnl_bf16, 64, 1), result(64, 64, dnnl_f32, 64, 1);
-    return product_kernel(factor, factor, result, false) != nullptr;
+    return make_product_kernel(factor, factor, result, false) != nullptr;
   }();
   return does;
+}
+
+//! What a kernel is made for: the sizes of a part, and how its matrices lie.
+struct RoundedKind {
+  index_t rows, columns, K;
+  index_t lda, ldb, ldc;
+  bool transpose_a, transpose_b, accumulate;
+
+  RoundedKind(const Product& p, ProductPart part)
+      : rows(part.rows()),
+        columns(part.columns()),
+        K(p.K),
+        lda(p.lda()),
+        ldb(p.ldb()),
+        ldc(p.N),
+        transpose_a(p.transpose_a),
+        transpose_b(p.transpose_b),
+        accumulate(p.accumulate) {}
+
+  friend auto operator<=>(const RoundedKind&, const RoundedKind&) = default;
+};
+
+//! A kernel for parts of a kind, and their matrices.
+struct RoundedPlan {
+  DnnlMatrix a, b, c;
+  DnnlKernel kernel;
+
+  explicit RoundedPlan(const RoundedKind& k)
+      : a(k.rows, k.K, dnnl_bf16, k.transpose_a ? 1 : k.lda, k.transpose_a ? k.lda : 1),
+        b(k.K, k.columns, dnnl_bf16, k.transpose_b ? 1 : k.ldb, k.transpose_b ? k.ldb : 1),
+        c(k.rows, k.columns, dnnl_f32, k.ldc, 1),
+        kernel(make_product_kernel(a, b, c, k.accumulate)) {
+    if (kernel == nullptr) throw Error("matmul: oneDNN has no kernel for a product of bfloat16");
+  }
+};
+
+//! The calling thread's plan for a kind. A new one takes 0.3 ms; one that oneDNN remembers takes
+//! 4 us, under a lock of all threads.
+inline const RoundedPlan& rounded_plan(const RoundedKind& kind) {
+  // Batches of words have ever new numbers of rows.
+  constexpr std::size_t most_plans = 1024;
+  thread_local std::map<RoundedKind, RoundedPlan> plans;
+  const auto found = plans.find(kind);
+  if (found != plans.end()) return found->second;
+  if (plans.size() >= most_plans) plans.clear();
+  return plans.emplace(kind, RoundedPlan(kind)).first->second;
 }
 
 //! A part of a product whose factors are those of `p`, rounded, and lie as they do.
 inline void multiply_part(const Product& p, const Bfloat16* a, const Bfloat16* b,
                           ProductPart part) {
   const dnnl_stream_t stream = DnnlProcessor::stream();
-  const DnnlMatrix left(part.rows(), p.K, dnnl_bf16, p.transpose_a ? 1 : p.K,
-                        p.transpose_a ? p.M : 1);
-  const DnnlMatrix right(p.K, part.columns(), dnnl_bf16, p.transpose_b ? 1 : p.N,
-                         p.transpose_b ? p.K : 1);
-  const DnnlMatrix result(part.rows(), part.columns(), dnnl_f32, p.N, 1);
-  const DnnlKernel kernel = product_kernel(left, right, result, p.accumulate);
-  if (kernel == nullptr) throw Error("matmul: oneDNN has no kernel for a product of bfloat16");
-  const auto left_at = left.at(a + part.in_a(p)), right_at = right.at(b + part.in_b(p)),
-             result_at = result.at(p.c + part.in_c(p));
-  const dnnl_exec_arg_t arguments[] = {{DNNL_ARG_SRC, left_at.get()},
-                                       {DNNL_ARG_WEIGHTS, right_at.get()},
-                                       {DNNL_ARG_DST, result_at.get()}};
+  const RoundedPlan& plan = rounded_plan(RoundedKind(p, part));
+  const auto left = plan.a.at(a + part.in_a(p)), right = plan.b.at(b + part.in_b(p)),
+             result = plan.c.at(p.c + part.in_c(p));
+  const dnnl_exec_arg_t arguments[] = {
+      {DNNL_ARG_SRC, left.get()}, {DNNL_ARG_WEIGHTS, right.get()}, {DNNL_ARG_DST, result.get()}};
   const HoldSignals no_handler_runs;  // see matmul.hpp
-  expect_success(dnnl_primitive_execute(kernel.get(), stream, 3, arguments), "multiplying");
+  expect_success(dnnl_primitive_execute(plan.kernel.get(), stream, 3, arguments), "multiplying");
   expect_success(dnnl_stream_wait(stream), "multiplying");
 }
 
