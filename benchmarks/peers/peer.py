@@ -121,3 +121,32 @@ def load_encoder_layer(layer, weights, path):
     load_linear(layer.linear1, weights, f"{path}.feed_forward.inner")
     load_linear(layer.linear2, weights, f"{path}.feed_forward.outer")
     load_linear(layer.norm2, weights, f"{path}.feed_forward.norm")
+
+
+def serve_step(model, loss, variant, make_trainer):
+    """Serves whole training steps of a model that loads weft's parameters by `model.load(path)`.
+
+    loss: gives the loss of a batch. make_trainer: makes the Trainer, once the parameters are there.
+    """
+    loss_of = compiled(loss, variant)
+    trainer = None
+
+    def load(path):
+        nonlocal trainer
+        model.load(path)
+        trainer = make_trainer()
+        return True
+
+    def check():
+        model.eval()
+        value = loss().item()  # with gradients on: without them torch takes another path
+        model.train()
+        return [value]
+
+    def repeat():
+        clock = Clock()
+        loss_of().backward()
+        trainer.step()
+        return {"step": clock.lap()}
+
+    serve({"load": load, "check": check, "repeat": repeat, "memory": memory})

@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from safetensors.torch import load_file
 from torch import nn
 
-from peer import Clock, Trainer, compiled, load_encoder_layer, load_linear, memory, serve, settings
+from peer import Trainer, load_encoder_layer, load_linear, serve_step, settings
 from positions import sinusoids
 
 C, H, LAYERS, VOCABULARY = 512, 16, 4, 28782
@@ -44,29 +44,9 @@ def main():
     model = Model(s["dropout"])
     i = torch.arange(s["sequences"] * s["length"]).reshape(s["sequences"], s["length"])
     tokens, labels = (((i + shift) * 7919 + 13) % VOCABULARY for shift in (0, 1))
-    loss = lambda: F.cross_entropy(model(tokens).flatten(0, 1), labels.flatten())
-    loss_of = compiled(loss, s["variant"])
-    trainer = None
-
-    def load(path):
-        nonlocal trainer
-        model.load(path)
-        trainer = Trainer(model, s["variant"], torch.optim.SGD, clip_norm=0.5, lr=0.1)
-        return True
-
-    def check():
-        model.eval()
-        value = loss().item()
-        model.train()
-        return [value]
-
-    def repeat():
-        clock = Clock()
-        loss_of().backward()
-        trainer.step()
-        return {"step": clock.lap()}
-
-    serve({"load": load, "check": check, "repeat": repeat, "memory": memory})
+    serve_step(model,
+               lambda: F.cross_entropy(model(tokens).flatten(0, 1), labels.flatten()), s["variant"],
+               lambda: Trainer(model, s["variant"], torch.optim.SGD, clip_norm=0.5, lr=0.1))
 
 
 main()

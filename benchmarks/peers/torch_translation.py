@@ -8,7 +8,7 @@ import torch.nn.functional as F
 from safetensors.torch import load_file
 from torch import nn
 
-from peer import (Clock, Trainer, compiled, load_attention, load_linear, memory, serve, settings)
+from peer import Trainer, load_attention, load_linear, serve_step, settings
 from positions import sinusoids
 
 SHAPES = {
@@ -87,34 +87,14 @@ def main():
     B, S, T = (settings_[name] for name in ("sentences", "source_length", "target_length"))
     source = words(B, S, 0, s["V"])
     target, labels = words(B, T, 1, s["V"]), words(B, T, 1, s["V"], 1)
-    trainer = None
 
     def loss():
         logits = model(source, target)
         return F.cross_entropy(logits.reshape(-1, s["V"]), labels.reshape(-1), label_smoothing=0.1)
 
-    loss_of = compiled(loss, settings_["variant"])
-
-    def load(path):
-        nonlocal trainer
-        model.load(path)
-        trainer = Trainer(model, settings_["variant"], torch.optim.Adam, lr=1e-4,
-                          betas=(0.9, 0.98), eps=1e-9)
-        return True
-
-    def check():
-        model.eval()
-        value = loss().item()  # with gradients on: without them torch takes another path
-        model.train()
-        return [value]
-
-    def repeat():
-        clock = Clock()
-        loss_of().backward()
-        trainer.step()
-        return {"step": clock.lap()}
-
-    serve({"load": load, "check": check, "repeat": repeat, "memory": memory})
+    serve_step(model, loss, settings_["variant"],
+               lambda: Trainer(model, settings_["variant"], torch.optim.Adam, lr=1e-4,
+                               betas=(0.9, 0.98), eps=1e-9))
 
 
 if __name__ == "__main__":
