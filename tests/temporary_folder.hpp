@@ -3,6 +3,8 @@
 //! @file A folder for the files of one test.
 #pragma once
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -15,11 +17,15 @@ namespace weft::testing {
 //! A new empty folder, which goes with everything in it when the test ends.
 class TemporaryFolder {
  public:
-  TemporaryFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "weft-test-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
-    folder_ = name;
+  TemporaryFolder() : TemporaryFolder(std::filesystem::temp_directory_path()) {}
+
+  //! In memory where the system has a folder for that: a file that must reach the disk may wait for
+  //! seconds behind what compilers have written.
+  static TemporaryFolder in_memory() {
+    const char* const memory = "/dev/shm";
+    return ::access(memory, W_OK) == 0 ? TemporaryFolder(memory) : TemporaryFolder();
   }
+
   ~TemporaryFolder() {
     std::error_code ignored;
     std::filesystem::remove_all(folder_, ignored);
@@ -40,6 +46,12 @@ class TemporaryFolder {
   }
 
  private:
+  explicit TemporaryFolder(const std::filesystem::path& parent) {
+    std::string name = (parent / "weft-test-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("no temporary folder");
+    folder_ = name;
+  }
+
   std::filesystem::path folder_;
 };
 

@@ -39,7 +39,7 @@ void run_to_the_end(const std::string& path, const Fault& fault, Run& run) {
 TEST_CASE(
     "whatever happens to one of three ranks, the run ends, says whose fault it was, and goes on",
     "[slow]") {
-  const TemporaryFolder folder;
+  const auto folder = TemporaryFolder::in_memory();
   Run undisturbed(ranks_of_faults);
   run_to_the_end(folder.path("whole"), {}, undisturbed);
   const auto whole = files_in(folder.path("whole"));
