@@ -33,8 +33,8 @@ class OwnData(unittest.TestCase):
             (self.folder / name).write_text("".join(line + "\n" for line in lines))
 
     def clone(self):
-        """What git would bring; without git's folder, what is here."""
-        if (REPOSITORY / ".git").exists():
+        """What git would bring; without git or its folder, what is here."""
+        if (REPOSITORY / ".git").exists() and shutil.which("git"):
             subprocess.run(["git", "-c", "safe.directory=*", "clone", "-q", REPOSITORY,
                             self.folder / "weft"], check=True)
         else:
