@@ -28,6 +28,18 @@ using namespace benchmark;
 
 namespace {
 
+//! Makes all batches of an epoch, and counts the words that are predicted, which `labels` holds.
+template <class Loader, class Batch, class Rows>
+index_t labels_of_epoch(Loader& loader, Rows Batch::*labels) {
+  Batch batch;
+  index_t tokens = 0;
+  do {
+    loader.next(batch);
+    tokens += std::ssize((batch.*labels).tokens);
+  } while (loader.position().batch > 0);
+  return tokens;
+}
+
 //! Pairs of sentences with one vocabulary for both sides, in batches of 8,000 target tokens.
 class Translations {
  public:
@@ -47,13 +59,7 @@ class Translations {
   //! The target tokens.
   [[nodiscard]] index_t make_epoch() const {
     data::TranslationLoader loader(corpus_, {.budget = 8000, .by_length = false}, /*seed=*/1);
-    data::TranslationBatch batch;
-    index_t tokens = 0;
-    do {
-      loader.next(batch);
-      tokens += std::ssize(batch.target_output.tokens);
-    } while (loader.position().batch > 0);
-    return tokens;
+    return labels_of_epoch(loader, &data::TranslationBatch::target_output);
   }
 
  private:
@@ -86,13 +92,7 @@ class Text {
   //! The words that are predicted.
   [[nodiscard]] index_t make_epoch() const {
     train::ColumnsLoader loader(*columns_, 0, {});
-    data::LanguageModelBatch batch;
-    index_t tokens = 0;
-    do {
-      loader.next(batch);
-      tokens += std::ssize(batch.output.tokens);
-    } while (loader.position().batch > 0);
-    return tokens;
+    return labels_of_epoch(loader, &data::LanguageModelBatch::output);
   }
 
  private:

@@ -51,8 +51,8 @@ void set_product_precision(Strategy& strategy, ProductPrecision precision) {
 //! The fastest precision of all devices and ranks: bfloat16 if a product takes at most 0.8 of the
 //! time of one in float32 on each of them. All ranks call it, and get the same.
 //!
-//! **Cost.** Some 50 ms. Processors with AMX or AVX512-BF16 multiply bfloat16 twice as fast or more;
-//! on others it is slower.
+//! **Cost.** Sixteen products of 512 x 512 x 512. On a Zen 5, which has AVX512-BF16, those of
+//! bfloat16 took half the time; others were not measured.
 template <class Strategy>
 [[nodiscard]] ProductPrecision fastest_product_precision(Strategy& strategy) {
   std::atomic<bool> all{true};
@@ -80,8 +80,8 @@ ProductPrecision set_product_precision(Strategy& strategy, std::string_view name
       if (name == to_text(other)) precision = other;
     }
     if (name != to_text(precision)) {
-      throw ArgumentError(text("product precision: '", name,
-                               "', there are float32, tf32, bfloat16 and fastest"));
+      throw ArgumentError(
+          text("product precision: '", name, "', there are float32, tf32, bfloat16 and fastest"));
     }
   }
   set_product_precision(strategy, precision);
