@@ -255,6 +255,14 @@ TEST_CASE("self-attention agrees with its formula over several tiles of keys") {
   CHECK(attention_difference({1, 20, {257}, {257}, false, some_dropped}) == "");
 }
 
+TEST_CASE("attention agrees with its formula over several blocks of queries") {
+  CHECK(attention_difference({1, 16, {1100}, {1100}, true, some_dropped}) == "");
+  CHECK(attention_difference({1, 8, {1100}, {1100}, false, nothing_dropped}) == "");
+  // Rows that are copied in one block; keys that no query sees, and that only the last ones miss.
+  CHECK(attention_difference({1, 16, {600, 1030}, {600, 1200}, true, nothing_dropped}) == "");
+  CHECK(attention_difference({1, 16, {1030}, {70}, true, nothing_dropped}) == "");
+}
+
 TEST_CASE("queries attend to other sequences, longer, shorter, or without keys") {
   const Lengths queries{5, 70, 0, 3, 64, 1}, keys{300, 4, 9, 0, 129, 1};
   for (const index_t head_size : {16, 20}) {
