@@ -93,7 +93,7 @@ def beside(axes, value, row, text, **options):
 
 
 def times(point):
-    """Bars of all subjects, a panel for each number of threads, with weft's ratio."""
+    """Bars of all subjects, a panel for each number of threads, with weft's ratios."""
     subjects = point.subjects()
     figure, panels = draw(60 + ROW * len(subjects), 98, len(point.threads()))
     ends = {key: line["time_ms"]["upper_quartile"] for key, line in point.figures.items()
@@ -101,12 +101,11 @@ def times(point):
     most = max(ends.values())
     unit, scale = ("s", 1000) if most >= 2000 else ("ms", 1)
     # A third of a panel is what the ratio takes.
-    limit = max(most, 1.5 * max((end for (_, name), end in ends.items() if name == "weft"),
-                                default=0))
+    limit = max(most, 1.5 * max((end for (_, name), end in ends.items()
+                                 if name.startswith("weft")), default=0))
     for axes, threads in zip(panels, point.threads()):
         rows(axes, [shown(subject) for subject in subjects])
         medians = point.medians(threads, "time_ms")
-        peer = run.best_peer(medians)
         for row, subject in enumerate(subjects):
             line = point.line(threads, subject, "time_ms")
             if not line:
@@ -114,7 +113,8 @@ def times(point):
             low, high = line["lower_quartile"] / scale, line["upper_quartile"] / scale
             axes.barh(row, line["median"] / scale, 0.68, color=colour(subject))
             axes.plot([low, high], [row, row], color=TEXT, linewidth=1.2)
-            if subject == "weft" and peer:
+            peer = subject.startswith("weft") and run.best_peer(medians, subject)
+            if peer:
                 beside(axes, high, row, f"{peer[1] / line['median']:.2f} ×", weight="bold")
         axes.set_xlim(0, 1.03 * limit / scale)
         axes.set_title(count(threads), color=SOFT)

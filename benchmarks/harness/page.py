@@ -50,7 +50,8 @@ PAGE = """<!DOCTYPE html>
 <h1>Benchmarks</h1>
 <p>weft and its peers start from the same parameters and have to agree on the loss; then they
 repeat the same work in turn, in one run. Bars and points are medians, the lines across them
-quartiles. The number at weft's bar says how many times as fast as its best peer it is.</p>
+quartiles. The number at a bar of weft's says how many times as fast it is as its best peer
+that multiplies in the same precision.</p>
 <p>PyTorch eager is as most programs are written, compile adds <code>torch.compile</code>, and flat
 has all parameters in one tensor, all gradients in another, and the fused optimizer over them.
 <code>tools/bench</code> measures all of it and draws this page.</p>
