@@ -129,12 +129,28 @@ class UsageMeter {
     return told ? index_t{resident - shared} * sysconf(_SC_PAGESIZE) : 0;
   }
 
+  //! Tells hosts apart, in 16 bits: by what the kernel calls this boot, else by the host's name.
+  //!
+  //! Not gethostid(): without /etc/hostid it asks the network for the host's address, and a network
+  //! that does not answer held a run for ten seconds; on most hosts that is 127.0.1.1.
+  static index_t host_number() {
+    static const index_t number = [] {
+      char name[256] = "";
+      if (std::FILE* const file = std::fopen("/proc/sys/kernel/random/boot_id", "r")) {
+        name[std::fread(name, 1, sizeof name - 1, file)] = '\0';
+        std::fclose(file);
+      }
+      if (name[0] == '\0') gethostname(name, sizeof name - 1);
+      return static_cast<index_t>(Fingerprint().add(name).value() & 0xffff);
+    }();
+    return number;
+  }
   //! Tells processes apart, on several hosts too: their numbers alone may meet.
-  static index_t process_number() { return index_t{gethostid() & 0xffff} << 32 | getpid(); }
+  static index_t process_number() { return host_number() << 32 | getpid(); }
   //! The same for GPUs, of no process's number.
   static index_t gpu_number(const std::string& pci_bus_id) {
     const auto place = static_cast<index_t>(Fingerprint().add(pci_bus_id).value() & 0xffffffff);
-    return index_t{1} << 49 | index_t{gethostid() & 0xffff} << 32 | place;
+    return index_t{1} << 49 | host_number() << 32 | place;
   }
 
   double begin_ = monotonic_seconds();
