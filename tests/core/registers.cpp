@@ -42,6 +42,23 @@ TEST_CASE("the square root is rounded as std::sqrt rounds it") {
   }
 }
 
+TEST_CASE("a product and a sum, rounded once with AVX-512") {
+  std::array<float, words> a, b, c;
+  for (std::size_t i = 0; i < words; ++i) {
+    a[i] = 1.0f + 0x1p-12f * static_cast<float>(i + 1);
+    b[i] = 1.0f - 0x1p-12f * static_cast<float>(i + 1);
+    c[i] = -1.0f;  // what rounding a b first loses
+  }
+  const auto sums = elements_of<float>(
+      simd::multiply_add(register_of<FloatRegister>(a), register_of<FloatRegister>(b),
+                         register_of<FloatRegister>(c)));
+  for (std::size_t i = 0; i < words; ++i) {
+    const float once = std::fma(a[i], b[i], c[i]);
+    if (WEFT_AVX512) CHECK(sums[i] == once);
+    CHECK(std::abs(sums[i] - once) <= 0x1p-24f);
+  }
+}
+
 TEST_CASE("products have all their 64 bits, in every element") {
   std::array<std::uint32_t, words> a;
   for (const std::uint32_t m : {0u, 1u, 0xd2511f53u, 0xffffffffu}) {

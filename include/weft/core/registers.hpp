@@ -36,6 +36,8 @@ inline constexpr int register_bytes = 16;
 
 //! As many floats as a register holds.
 using FloatRegister = float __attribute__((vector_size(register_bytes)));
+//! Four floats, which every processor adds and shuffles.
+using FourFloats = float __attribute__((vector_size(16)));
 //! As many 32-bit integers as a register holds; also what comparisons give.
 using IntRegister = std::int32_t __attribute__((vector_size(register_bytes)));
 //! As many 32-bit words as a register holds.
@@ -66,6 +68,18 @@ WEFT_INLINE FloatRegister sqrt(FloatRegister x) {
 #else
   for (int i = 0; i < register_bytes / 4; ++i) x[i] = std::sqrt(x[i]);
   return x;
+#endif
+}
+
+//! a * b + c. With AVX-512 it is rounded once, whatever options of the compiler say about it.
+WEFT_INLINE FloatRegister multiply_add(FloatRegister a, FloatRegister b, FloatRegister c) {
+#if WEFT_AVX512 && defined(__clang__)
+  return (FloatRegister)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#elif WEFT_AVX512
+  constexpr int current_rounding = 4;
+  return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, current_rounding);
+#else
+  return a * b + c;
 #endif
 }
 

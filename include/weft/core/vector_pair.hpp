@@ -101,6 +101,13 @@ WEFT_INLINE VectorPair<Half> sqrt(VectorPair<Half> x) {
   return {sqrt(x.first), sqrt(x.second)};
 }
 
+//! a * b + c.
+template <class Half>
+WEFT_INLINE VectorPair<Half> multiply_add(VectorPair<Half> a, VectorPair<Half> b,
+                                          VectorPair<Half> c) {
+  return {multiply_add(a.first, b.first, c.first), multiply_add(a.second, b.second, c.second)};
+}
+
 //! The products of 32-bit elements with `m`.
 template <class Half>
 WEFT_INLINE WordProducts<VectorPair<Half>> multiply_wide(VectorPair<Half> a, std::uint32_t m) {

@@ -189,8 +189,8 @@ inline void end_all(SourceSearch& search, std::span<const float> end_scores,
 //! A step takes the 2 * beam best continuations of a source's partial translations; of the best
 //! `beam` those that end are finished; `settings.rules` say when the search of a source ends, at
 //! the latest at the greatest length. Nothing but rounding depends on which other sources are
-//! searched beside it (products of fewer than 16 rows round otherwise); the same sources give the
-//! same bits.
+//! searched beside it (products of 5 rows or fewer round otherwise, without AVX-512 of 15); the
+//! same sources give the same bits.
 //!
 //! A word whose probability is 0 or not a number is never chosen, so a model whose logits are not
 //! numbers finds no translations.

@@ -18,6 +18,7 @@
 #include <weft/ops/attention_problem.hpp>
 #include <weft/ops/cpu/few_rows.hpp>
 #include <weft/ops/cpu/tile.hpp>
+#include <weft/ops/cpu/transpose.hpp>
 #include <weft/ops/dropout.hpp>
 #include <weft/tensor/sequences.hpp>
 #include <weft/tensor/tensor.hpp>
@@ -151,19 +152,13 @@ void for_query_tiles(const AttentionTask& task, QueryBlock block, index_t key, i
   }
 }
 
-//! Rows (count, size) as columns (size, width), zeros past the end: a row of scores is then a sum
-//! of rows.
-inline void transpose(HeadView<const float> rows, index_t count, index_t size, float* out) {
-  const index_t width = round_up_to_width(count);
-  for (index_t n = 0; n < count; ++n) {
-    for (index_t i = 0; i < size; ++i) out[i * width + n] = rows.row(n)[i];
-  }
-  for (index_t n = count; n < width; ++n) {
-    for (index_t i = 0; i < size; ++i) out[i * width + n] = 0.0f;
-  }
+//! A tile of keys (count, size) as columns (size, width): a row of scores is then a sum of rows.
+inline void transpose_keys(const AttentionTask& task, HeadView<const float> rows, index_t count,
+                           float* out) {
+  transpose_and_pad(count, task.size, rows.data, rows.stride, out, round_up_to_width(count));
 }
 
-//! The same rows side by side, with zeros up to a multiple of 16 columns; or as they lie.
+//! Rows side by side, with zeros up to a multiple of 16 columns; or as they lie.
 inline HeadView<const float> gather(HeadView<const float> rows, index_t count,
                                     const AttentionTask& task, float* scratch) {
   if (task.in_place) return rows;
@@ -310,7 +305,7 @@ inline void attention_forward(Cpu& device, const AttentionTask& task,
 
     for_key_tiles(task, block, [&](index_t key, index_t count) {
       const auto k = task.keys_of(a.k).from(key);
-      if (!few) transpose(k, count, task.size, keys);
+      if (!few) transpose_keys(task, k, count, keys);
       const auto v = gather(task.keys_of(a.v).from(key), count, task, copied_values);
       for_query_tiles(task, block, key, count, [&](const ScoreTile& tile) {
         const float* const q_rows = q.row(tile.row);
@@ -373,8 +368,8 @@ inline void attention_backward(Cpu& device, const AttentionTask& task,
 
     for_key_tiles(task, block, [&](index_t key, index_t count) {
       const auto k_rows = task.keys_of(a.k).from(key);
-      transpose(k_rows, count, task.size, keys);
-      transpose(task.keys_of(a.v).from(key), count, task.size, values);
+      transpose_keys(task, k_rows, count, keys);
+      transpose_keys(task, task.keys_of(a.v).from(key), count, values);
       const auto k = gather(k_rows, count, task, copied_k);
       const bool fresh = block.begin <= (task.causal ? key : 0);  // the first block that sees them
       const RowSums dk(task.keys_of(a.dk).from(key), count, task, copied_dk, fresh);

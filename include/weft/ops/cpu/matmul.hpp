@@ -18,6 +18,7 @@
 #include <weft/ops/cpu/few_rows.hpp>
 #include <weft/ops/cpu/product.hpp>
 #include <weft/ops/cpu/rounded_product.hpp>
+#include <weft/ops/cpu/skinny_product.hpp>
 #include <weft/ops/cpu/tile.hpp>
 #include <weft/tensor/tensor.hpp>
 
@@ -29,11 +30,6 @@
 namespace weft::ops::detail {
 
 #if WEFT_ONEDNN
-
-//! Of so few rows a product is split into panels of columns: for 6 to 8 rows oneDNN 2.6 took 2.2
-//! times as long for all 32,000 columns of a vocabulary at once.
-inline constexpr index_t most_rows_in_panels = 15;
-inline constexpr index_t panel_columns = 256;
 
 inline void call_onednn(const Product& p, ProductPart part) {
   // oneDNN's own threads: none. The setting belongs to the calling thread.
@@ -52,20 +48,20 @@ inline void call_onednn(const Product& p, ProductPart part) {
   }
 }
 
-inline void multiply_part(const Product& p, ProductPart part) {
-  if (p.M > most_rows_in_panels || p.transpose_a || !p.transpose_b) return call_onednn(p, part);
-  if (p.M <= most_few_rows) {
-    const index_t first = part.column_begin;
-    return multiply_few_rows(p.M, part.column_end - first, p.K, p.a, p.K, p.b + first * p.K, p.K,
-                             p.c + first, p.N, p.accumulate);
+//! Few rows by kernels that do not copy B; the second one is for processors whose oneDNN it agrees
+//! with to the bit.
+inline void multiply_part(Cpu& device, const Product& p, ProductPart part) {
+  constexpr bool has_skinny = WEFT_AVX512;
+  const bool reads_once = p.transpose_b && !p.transpose_a;
+  const index_t first = part.column_begin, columns = part.columns();
+  const float* const b = p.b + first * p.K;
+  if (reads_once && p.M <= most_few_rows) {
+    multiply_few_rows(p.M, columns, p.K, p.a, p.K, b, p.K, p.c + first, p.N, p.accumulate);
+  } else if (has_skinny && reads_once && p.M <= most_skinny_rows) {
+    multiply_skinny(device, p.M, columns, p.K, p.a, p.K, b, p.K, p.c + first, p.N, p.accumulate);
+  } else {
+    call_onednn(p, part);
   }
-  for (; part.column_end - part.column_begin >= 2 * panel_columns;
-       part.column_begin += panel_columns) {
-    ProductPart panel = part;
-    panel.column_end = part.column_begin + panel_columns;
-    call_onednn(p, panel);
-  }
-  call_onednn(p, part);
 }
 
 #else
@@ -81,7 +77,7 @@ inline void pack_panel(const Product& p, index_t j, index_t columns, float* pane
   }
 }
 
-inline void multiply_part(const Product& p, ProductPart part) {
+inline void multiply_part(Cpu&, const Product& p, ProductPart part) {
   thread_local std::vector<float> panel;
   thread_local std::vector<float> result;
   const index_t rows = part.rows();
@@ -130,7 +126,8 @@ void for_product_parts(Cpu& device, const Product& p, index_t unit, bool piece_b
 //! So a product has the same bits on any team, with one exception of oneDNN 2.6: for K > 768 and
 //! widths that are not multiples of 256 it may choose a kernel by the size of the part.
 inline void multiply_floats(Cpu& device, const Product& p) {
-  for_product_parts(device, p, 64, false, [&](ProductPart part) { multiply_part(p, part); });
+  for_product_parts(device, p, 64, false,
+                    [&](ProductPart part) { multiply_part(device, p, part); });
 }
 
 //! The same product of factors that are rounded to Bfloat16: of numbers of 16 bits where the

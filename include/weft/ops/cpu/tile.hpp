@@ -30,8 +30,10 @@ template <int R, int V>
       row[v] = simd::load(b + k * ldb, simd::Full{v * simd::width});
     }
     WEFT_UNROLL for (int r = 0; r < R; ++r) {
-      const float factor = *a.at(r, k);
-      WEFT_UNROLL for (int v = 0; v < V; ++v) sum[r][v] += factor * row[v];
+      const simd::Floats factor = simd::broadcast(*a.at(r, k));
+      WEFT_UNROLL for (int v = 0; v < V; ++v) {
+        sum[r][v] = simd::multiply_add(factor, row[v], sum[r][v]);
+      }
     }
   }
   WEFT_UNROLL for (int r = 0; r < R; ++r) {
@@ -79,6 +81,10 @@ inline void multiply_tile(index_t M, index_t N, index_t K, Strided a, const floa
   index_t j = 0;
   if constexpr (widest_block == 4) {
     for (; j + 64 <= N; j += 64) multiply_panel<4>(M, K, a, b + j, ldb, c + j, ldc, accumulate);
+    if (N - j >= 48) {
+      multiply_panel<3>(M, K, a, b + j, ldb, c + j, ldc, accumulate);
+      j += 48;
+    }
     for (; j + 32 <= N; j += 32) multiply_panel<2>(M, K, a, b + j, ldb, c + j, ldc, accumulate);
   }
   for (; j < N; j += 16) multiply_panel<1>(M, K, a, b + j, ldb, c + j, ldc, accumulate);
