@@ -51,7 +51,7 @@ void set_product_precision(Strategy& strategy, ProductPrecision precision) {
 //! The fastest precision of all devices and ranks: bfloat16 if a product takes at most 0.8 of the
 //! time of one in float32 on each of them. All ranks call it, and get the same.
 //!
-//! **Cost.** Sixteen products of 512 x 512 x 512. On a Zen 5, which has AVX512-BF16, those of
+//! **Cost.** Sixteen products of 512 x 512 x 512. On a Zen 4, which has AVX512-BF16, those of
 //! bfloat16 took half the time; others were not measured.
 template <class Strategy>
 [[nodiscard]] ProductPrecision fastest_product_precision(Strategy& strategy) {
