@@ -141,14 +141,17 @@ void for_key_tiles(const AttentionTask& task, QueryBlock block, F f) {
   }
 }
 
-//! Calls `f(tile)` for the tiles of a block and a tile of keys that the causal mask does not hide.
+//! Calls `f(tile)` for the tiles of a block and a tile of keys that the causal mask does not hide,
+//! without the keys that it hides from all of the tile's queries.
 template <class F>
 void for_query_tiles(const AttentionTask& task, QueryBlock block, index_t key, index_t keys, F f) {
   const index_t first = task.causal ? key / query_tile * query_tile : 0;
   for (index_t query = first < block.begin ? block.begin : first; query < block.end;
        query += query_tile) {
     const index_t queries = block.end - query < query_tile ? block.end - query : query_tile;
-    f(ScoreTile{query, query - block.begin, queries, key, keys, round_up_to_width(keys)});
+    const index_t seen = query + queries - key;
+    const index_t count = task.causal && seen < keys ? seen : keys;
+    f(ScoreTile{query, query - block.begin, queries, key, count, round_up_to_width(count)});
   }
 }
 
@@ -305,6 +308,7 @@ inline void attention_forward(Cpu& device, const AttentionTask& task,
 
     for_key_tiles(task, block, [&](index_t key, index_t count) {
       const auto k = task.keys_of(a.k).from(key);
+      const index_t width = round_up_to_width(count);
       if (!few) transpose_keys(task, k, count, keys);
       const auto v = gather(task.keys_of(a.v).from(key), count, task, copied_values);
       for_query_tiles(task, block, key, count, [&](const ScoreTile& tile) {
@@ -313,8 +317,8 @@ inline void attention_forward(Cpu& device, const AttentionTask& task,
           multiply_few_rows(tile.queries, tile.keys, task.size, q_rows, q.stride, k.data, k.stride,
                             scores, tile.width, false);
         } else {
-          multiply_tile(tile.queries, tile.width, task.size, {q_rows, q.stride, 1}, keys,
-                        tile.width, scores, tile.width, false);
+          multiply_tile(tile.queries, tile.width, task.size, {q_rows, q.stride, 1}, keys, width,
+                        scores, tile.width, false);
         }
         softmax_tile(task, tile, scores, sums, running_max, running_sum);
         multiply_tile(tile.queries, task.width, tile.keys, {scores, tile.width, 1}, v.data,
@@ -368,6 +372,7 @@ inline void attention_backward(Cpu& device, const AttentionTask& task,
 
     for_key_tiles(task, block, [&](index_t key, index_t count) {
       const auto k_rows = task.keys_of(a.k).from(key);
+      const index_t width = round_up_to_width(count);
       transpose_keys(task, k_rows, count, keys);
       transpose_keys(task, task.keys_of(a.v).from(key), count, values);
       const auto k = gather(k_rows, count, task, copied_k);
@@ -377,10 +382,10 @@ inline void attention_backward(Cpu& device, const AttentionTask& task,
       for_query_tiles(task, block, key, count, [&](const ScoreTile& tile) {
         const float* const q_rows = q.row(tile.row);
         const float* const dout_rows = dout.row(tile.row);
-        multiply_tile(tile.queries, tile.width, task.size, {q_rows, q.stride, 1}, keys, tile.width,
+        multiply_tile(tile.queries, tile.width, task.size, {q_rows, q.stride, 1}, keys, width,
                       scores, tile.width, false);
         multiply_tile(tile.queries, tile.width, task.size, {dout_rows, dout.stride, 1}, values,
-                      tile.width, gradients, tile.width, false);
+                      width, gradients, tile.width, false);
         softmax_backward_tile(task, tile, scores, gradients, a.log_sums, deltas);
         multiply_tile(tile.keys, task.width, tile.queries, {scores, 1, tile.width}, dout_rows,
                       dout.stride, dv.row(0), dv.stride(), true);
