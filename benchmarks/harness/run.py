@@ -26,6 +26,14 @@ def machine():
     return f"{names[0] if names else platform.machine()}, {len(names)} cores"
 
 
+def commit():
+    """HEAD, and whether more than results has changed since."""
+    def git(*arguments):
+        return subprocess.run(["git", *arguments], text=True, capture_output=True).stdout.strip()
+    changed = git("status", "--porcelain", "--untracked-files=no", "--", ".", ":!docs/results")
+    return git("describe", "--always") + ("-dirty" if changed else "")
+
+
 def quartiles(values):
     """Of one value: itself."""
     low, middle, high = (statistics.quantiles(values, n=4, method="inclusive")
@@ -44,8 +52,7 @@ class Runner:
         self.data = data  # the folder of corpora, or None
         self.common = {
             "run": time.strftime("%Y%m%dT%H%M%S"), "machine": machine(),
-            "commit": subprocess.run(["git", "describe", "--always", "--dirty"], text=True,
-                                     capture_output=True).stdout.strip()}
+            "commit": commit()}
 
     def roofs(self, work, threads):
         sizes = [size for size in work.sizes()]

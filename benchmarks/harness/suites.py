@@ -111,7 +111,10 @@ def chunked_loss():
     return Suite("chunked_loss", "chunked_loss",
                  torch("torch_chunked_loss.py", ("torch_eager", "torch_compile")),
                  {"sentences": sentences, "length": length, "chunk": 5},
-                 {"step": ("chunked_loss", work)}, own={"weft_whole": {"chunk": length}})
+                 {"step": ("chunked_loss", work)}, own={"weft_whole": {"chunk": length}},
+                 # Sums of 32,000 terms that cancel: PyTorch's gradient is 1.4e-5 from that in
+                 # double, weft's 5e-7.
+                 tolerance=5e-5)
 
 
 def decoding(beam, sentences):
