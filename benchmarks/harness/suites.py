@@ -112,9 +112,9 @@ def chunked_loss():
                  torch("torch_chunked_loss.py", ("torch_eager", "torch_compile")),
                  {"sentences": sentences, "length": length, "chunk": 5},
                  {"step": ("chunked_loss", work)}, own={"weft_whole": {"chunk": length}},
-                 # Sums of 32,000 terms that cancel: PyTorch's gradient is 1.4e-5 from that in
-                 # double, weft's 5e-7.
-                 tolerance=5e-5)
+                 # Sums of 32,000 terms that cancel: PyTorch's gradient is 1.4e-5 (eager) and
+                 # 5e-5 (compiled) from that in double, weft's 5e-7.
+                 tolerance=1e-4)
 
 
 def decoding(beam, sentences):
