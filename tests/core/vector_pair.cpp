@@ -17,8 +17,8 @@ namespace {
 //! Four registers, so that halves are pairs themselves.
 template <class Register>
 using Four = typename VectorOf<Register, 4 * register_bytes>::type;
-using FourFloats = Four<FloatRegister>;
-using FourWords = Four<WordRegister>;
+using FloatRegisters = Four<FloatRegister>;
+using WordRegisters = Four<WordRegister>;
 
 constexpr std::size_t count = register_bytes;  // 4 registers of elements of 4 bytes
 
@@ -50,7 +50,7 @@ TEST_CASE("operators go element by element, with numbers on either side") {
     a[i] = static_cast<float>(i) - 7.25f;
     b[i] = 1.5f + static_cast<float>(i % 5);
   }
-  const auto x = load_all<FourFloats>(a.data()), y = load_all<FourFloats>(b.data());
+  const auto x = load_all<FloatRegisters>(a.data()), y = load_all<FloatRegisters>(b.data());
   CHECK(each<float>(x, [&](auto i) { return a[i]; }));
   CHECK(each<float>(x + y, [&](auto i) { return a[i] + b[i]; }));
   CHECK(each<float>(x - y, [&](auto i) { return a[i] - b[i]; }));
@@ -72,7 +72,7 @@ TEST_CASE("comparisons select element by element") {
     a[i] = static_cast<float>(i % 7);
     b[i] = static_cast<float>(i % 5);
   }
-  const auto x = load_all<FourFloats>(a.data()), y = load_all<FourFloats>(b.data());
+  const auto x = load_all<FloatRegisters>(a.data()), y = load_all<FloatRegisters>(b.data());
   CHECK(each<float>(select(x > y, x, y), [&](auto i) { return a[i] > b[i] ? a[i] : b[i]; }));
   CHECK(each<float>(select(x < 3.0f, x, y), [&](auto i) { return a[i] < 3.0f ? a[i] : b[i]; }));
   CHECK(each<float>(select(3.0f >= x, x, y), [&](auto i) { return 3.0f >= a[i] ? a[i] : b[i]; }));
@@ -81,7 +81,7 @@ TEST_CASE("comparisons select element by element") {
 TEST_CASE("words are shifted, masked and multiplied element by element") {
   Elements<std::uint32_t> a;
   for (std::uint32_t i = 0; i < count; ++i) a[i] = 0x9e3779b9u * (i + 1);
-  const auto x = load_all<FourWords>(a.data());
+  const auto x = load_all<WordRegisters>(a.data());
   CHECK(each<std::uint32_t>(x & 0xffffu, [&](auto i) { return a[i] & 0xffffu; }));
   CHECK(each<std::uint32_t>(x | 0xffffu, [&](auto i) { return a[i] | 0xffffu; }));
   CHECK(each<std::uint32_t>(x ^ x >> 3, [&](auto i) { return a[i] ^ a[i] >> 3; }));
@@ -98,10 +98,10 @@ TEST_CASE("words are shifted, masked and multiplied element by element") {
 TEST_CASE("square roots and bits pass through halves") {
   Elements<float> a;
   for (std::size_t i = 0; i < count; ++i) a[i] = 0.3f * static_cast<float>(i);
-  const auto x = load_all<FourFloats>(a.data());
+  const auto x = load_all<FloatRegisters>(a.data());
   CHECK(each<float>(sqrt(x), [&](auto i) { return std::sqrt(a[i]); }));
-  const auto bits = bits_as<FourWords>(x);
+  const auto bits = bits_as<WordRegisters>(x);
   CHECK(elements_of<std::uint32_t>(bits)[count - 1] ==
         std::bit_cast<std::uint32_t>(a[count - 1]));
-  CHECK(each<float>(bits_as<FourFloats>(bits), [&](auto i) { return a[i]; }));
+  CHECK(each<float>(bits_as<FloatRegisters>(bits), [&](auto i) { return a[i]; }));
 }
