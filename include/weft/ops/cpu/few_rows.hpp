@@ -20,8 +20,8 @@ inline constexpr index_t most_few_rows = 5;
 //! Weights that are read once come from far. One row after the other is how memory gives them
 //! fastest, 29 GB/s where 8 rows at a time came with 17 and a plain sum of all reads 31; what lies
 //! 4 KiB ahead is asked for, since the processor does not look into the next page by itself. With
-//! more rows of A the lines that a core awaits at a time are too few, and 16 KiB ahead is asked to
-//! come as far as the second cache: 22 GB/s for 5 rows where it was 16.
+//! more rows of A that hid less of the waiting, and 16 KiB ahead is asked to come as far as the
+//! second cache: 22 GB/s for 5 rows where it was 16, beside other work.
 template <int M>
 [[gnu::always_inline]] inline void dot_row(index_t K, const float* a, index_t lda, const float* b,
                                            float* c, index_t ldc, bool accumulate) {

@@ -16,8 +16,8 @@ namespace weft::ops::detail {
 inline constexpr index_t most_skinny_rows = 64;
 
 //! Where a sum of K products is cut: each part is summed in ascending order, and the parts are
-//! added. These are the parts of oneDNN's product for AVX-512 (found by comparing bits, K from 64
-//! to 2,048), so that a row of a product does not depend on how many there are.
+//! added. These are the parts of oneDNN 2.6's product for AVX-512 (found by comparing bits, K from
+//! 64 to 2,048), so that a row of a product does not depend on how many there are.
 inline constexpr index_t most_summed = 384;
 inline index_t summed_at_a_time(index_t K) {
   if (K <= most_summed) return K;
