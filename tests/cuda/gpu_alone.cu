@@ -16,7 +16,8 @@ using namespace weft;
 using Adam = DataParallel<testing::SmallModel, testing::SmallLoss, optim::Adam, Cuda>;
 using Sgd = GradientAccumulation<testing::SmallModel, testing::SmallLoss, optim::Sgd, Cuda>;
 
-void every_kernel(Cuda& device, Adam& adam, Sgd& sgd, const data::TranslationBatch& batch) {
+void every_kernel(Cuda& device, Adam& adam, Sgd& sgd, const data::TranslationBatch& batch,
+                  const SequenceLayout<Cuda>& layout) {
   (void)adam.step(train::DeviceBatch(batch), 0.001);
   (void)sgd.step(train::DeviceBatch(batch), 0.001);
 
@@ -37,5 +38,5 @@ void every_kernel(Cuda& device, Adam& adam, Sgd& sgd, const data::TranslationBat
   ops::activation_dropout_backward<ops::Activation::silu>(device, mask, {}, in, in, in, out);
   ops::bias_activation_dropout<ops::Activation::identity>(device, mask, {}, in, in, out);
   ops::residual(device, mask, {}, in, in, in, out);
-  ops::position_backward(device, SequenceLayout<Cuda>(), in, out, ops::Write::replace);
+  ops::position_backward(device, layout, in, out, ops::Write::replace);
 }

@@ -3,6 +3,7 @@
 #include <weft/cuda.cuh>
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -227,42 +228,93 @@ TEST_CASE("the three products of a linear layer are those of a processor") {
   }
 }
 
+namespace {
+
+//! The result of an attention of three heads and its gradients. Sequences are shorter and longer than
+//! a block of queries and a tile of keys; one has no keys.
+template <class D>
+Results<D> attend(D& device, index_t size, bool causal, const ops::DropoutMask& mask) {
+  constexpr index_t H = 3;
+  const index_t C = H * size;
+  const auto queries = layout_of(device, {1, 7, 40, 150});
+  const auto keys = layout_of(
+      device, causal ? std::vector<index_t>{1, 7, 40, 150} : std::vector<index_t>{150, 1, 33, 0});
+  const index_t N = queries->rows(), M = keys->rows();
+  const auto q = random_tensor(device, {N, C}, 1), k = random_tensor(device, {M, C}, 2);
+  const auto v = random_tensor(device, {M, C}, 3), dy = random_tensor(device, {N, C}, 4);
+  const auto y = nan_tensor(device, {N, C}), log_sums = nan_tensor(device, {N, H});
+  const auto dq = nan_tensor(device, {N, C});
+  const auto dk = nan_tensor(device, {M, C}), dv = nan_tensor(device, {M, C});
+  const ops::AttentionProblem<D> problem{H,          size, causal, 0.3f, queries.get(),
+                                         keys.get(), mask};
+  const auto in = [&](const Tensor<float, D>& x) {
+    return ops::HeadRows<const float>{x.data(), C};
+  };
+  const auto out = [&](const Tensor<float, D>& x) { return ops::HeadRows<float>{x.data(), C}; };
+  ops::attention(device, problem, in(q), in(k), in(v), out(y), log_sums.data());
+  ops::attention_backward(device, problem, in(q), in(k), in(v), in(y), log_sums.data(), in(dy),
+                          out(dq), out(dk), out(dv));
+  return {y, log_sums, dq, dk, dv};
+}
+
+}  // namespace
+
 TEST_CASE("attention and its gradients are those of a processor") {
   for (const index_t size : {5, 32, 48, 128}) {
     for (const bool causal : {false, true}) {
       for (const auto& mask : {nothing_dropped, some_dropped}) {
         CAPTURE(size, causal, mask.active());
-        CHECK(
-            device_difference([&](auto& device) {
-              constexpr index_t H = 3;
-              const index_t C = H * size;
-              // Shorter and longer than a block of queries and a tile of keys; one has no keys.
-              const auto queries = layout_of(device, {1, 7, 40, 150});
-              const auto keys = layout_of(device, causal ? std::vector<index_t>{1, 7, 40, 150}
-                                                         : std::vector<index_t>{150, 1, 33, 0});
-              const index_t N = queries->rows(), M = keys->rows();
-              const auto q = random_tensor(device, {N, C}, 1), k = random_tensor(device, {M, C}, 2);
-              const auto v = random_tensor(device, {M, C}, 3),
-                         dy = random_tensor(device, {N, C}, 4);
-              const auto y = nan_tensor(device, {N, C}), log_sums = nan_tensor(device, {N, H});
-              const auto dq = nan_tensor(device, {N, C});
-              const auto dk = nan_tensor(device, {M, C}), dv = nan_tensor(device, {M, C});
-              using D = std::remove_reference_t<decltype(device)>;
-              const ops::AttentionProblem<D> problem{H,          size, causal, 0.3f, queries.get(),
-                                                     keys.get(), mask};
-              const auto in = [&](const Tensor<float, D>& x) {
-                return ops::HeadRows<const float>{x.data(), C};
-              };
-              const auto out = [&](const Tensor<float, D>& x) {
-                return ops::HeadRows<float>{x.data(), C};
-              };
-              ops::attention(device, problem, in(q), in(k), in(v), out(y), log_sums.data());
-              ops::attention_backward(device, problem, in(q), in(k), in(v), in(y), log_sums.data(),
-                                      in(dy), out(dq), out(dk), out(dv));
-              return std::vector{y, dq, dk, dv};
-            }) == "");
+        CHECK(device_difference(
+                  [&](auto& device) { return attend(device, size, causal, mask); }) == "");
       }
     }
+  }
+}
+
+TEST_CASE("attention of rounded factors differs from that of floats by what rounding does") {
+  Cpu cpu;
+  Cuda gpu;
+  gpu.set_product_precision(ProductPrecision::bfloat16);
+  for (const index_t size : {8, 32, 64, 100}) {
+    for (const bool causal : {false, true}) {
+      const Results<Cpu> expected = attend(cpu, size, causal, some_dropped);
+      const Results<Cuda> found = attend(gpu, size, causal, some_dropped);
+      for (std::size_t i = 0; i < expected.size(); ++i) {
+        CAPTURE(size, causal, i);
+        const auto floats = to_host(expected[i]), rounded = to_host(found[i]);
+        double distance = 0.0, norm = 0.0;
+        for (std::size_t n = 0; n < floats.size(); ++n) {
+          distance += std::pow(rounded[n] - floats[n], 2.0);
+          norm += std::pow(floats[n], 2.0);
+        }
+        // A factor is off by up to 2^-9 of itself, and two or three products follow one another.
+        CHECK(std::sqrt(distance / norm) < 0.0078125);
+        CHECK(distance > 0.0);
+      }
+    }
+  }
+}
+
+TEST_CASE("a head of more than 128 channels is refused") {
+  Cuda gpu;
+  CHECK_THROWS_WITH(attend(gpu, 136, false, nothing_dropped),
+                    Catch::Contains("a head of 136 channels; a GPU takes 128"));
+}
+
+TEST_CASE("products of rounded factors are those of a processor") {
+  // Small ones are rounded as they are read, large ones before.
+  for (const index_t size : {70, 1030}) {
+    CAPTURE(size);
+    CHECK(device_difference(
+              [&](auto& device) {
+                device.set_product_precision(ProductPrecision::bfloat16);
+                const auto a = random_tensor(device, {size, size}, 1);
+                const auto b = random_tensor(device, {size, 1025}, 2);
+                const auto c = random_tensor(device, {size, 1025}, 3);
+                ops::matmul_nn(device, a, b, c, ops::Write::accumulate);
+                return std::vector{c};
+              },
+              1e-4) == "");
   }
 }
 
@@ -315,6 +367,19 @@ TEST_CASE("rows are appended and numbers converted as by a processor") {
               return std::vector{out, back};
             },
             0.0) == "");
+}
+
+TEST_CASE("many uploads that nobody waits for keep their bytes") {
+  Cuda gpu;
+  std::vector<Tensor<float, Cuda>> tensors;
+  for (int i = 0; i < 100; ++i) {
+    const std::vector<float> host(64, static_cast<float>(i));
+    tensors.push_back(to_device<float>(gpu, host, {64}));
+  }
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    CAPTURE(i);
+    CHECK(to_host(tensors[i]) == std::vector<float>(64, static_cast<float>(i)));
+  }
 }
 
 TEST_CASE("tensors go to the devices of a group, and come back as they were") {

@@ -11,6 +11,7 @@
 #include <tuple>
 #include <type_traits>
 
+#include <weft/core/bfloat16.hpp>
 #include <weft/core/index.hpp>
 #include <weft/device/arena.hpp>
 #include <weft/device/cuda_error.cuh>
@@ -44,17 +45,22 @@ struct CublasProduct {
 struct CublasKind {
   CublasProduct product;
   ProductPrecision precision;
+  bool is_rounded;  // whether the factors lie as Bfloat16
   std::uint32_t align_a, align_b, align_d;
 
   friend auto operator<=>(const CublasKind&, const CublasKind&) = default;
 };
 
 //! Tensor cores round float32 factors themselves, as they read them.
-inline cublasComputeType_t compute_type(ProductPrecision precision) {
-  switch (precision) {
-    case ProductPrecision::tf32: return CUBLAS_COMPUTE_32F_FAST_TF32;
-    case ProductPrecision::bfloat16: return CUBLAS_COMPUTE_32F_FAST_16BF;
-    case ProductPrecision::float32: break;
+inline cublasComputeType_t compute_type(const CublasKind& kind) {
+  if (kind.is_rounded) return CUBLAS_COMPUTE_32F;
+  switch (kind.precision) {
+    case ProductPrecision::tf32:
+      return CUBLAS_COMPUTE_32F_FAST_TF32;
+    case ProductPrecision::bfloat16:
+      return CUBLAS_COMPUTE_32F_FAST_16BF;
+    case ProductPrecision::float32:
+      break;
   }
   return CUBLAS_COMPUTE_32F;
 }
@@ -71,10 +77,10 @@ class Cublas {
  public:
   static constexpr index_t workspace_bytes = index_t{32} << 20;  // NVIDIA's advice for Hopper
 
-  //! `allocate(bytes)` gives memory of the device.
-  template <class Allocate>
-  void multiply(const CublasProduct& product, ProductPrecision precision, const float* a,
-                const float* b, float* d, bool accumulate, cudaStream_t stream,
+  //! `Factor` is float or Bfloat16. `allocate(bytes)` gives memory of the device.
+  template <class Factor, class Allocate>
+  void multiply(const CublasProduct& product, ProductPrecision precision, const Factor* a,
+                const Factor* b, float* d, bool accumulate, cudaStream_t stream,
                 const Allocate& allocate) {
     if (handle_ == nullptr) {
       workspace_ = allocate(workspace_bytes);
@@ -82,7 +88,8 @@ class Cublas {
       expect_success(cublasLtCreate(&handle), "starting cuBLASLt");
       handle_.reset(handle);
     }
-    const CublasKind kind{product, precision, alignment_of(a), alignment_of(b), alignment_of(d)};
+    const CublasKind kind{product,         precision,       std::is_same_v<Factor, Bfloat16>,
+                          alignment_of(a), alignment_of(b), alignment_of(d)};
     // Batches of words have ever new numbers of rows. What is asked for again is chosen alike.
     constexpr std::size_t most_plans = 4096;
     if (plans_.size() >= most_plans) plans_.clear();
@@ -107,12 +114,13 @@ class Cublas {
     Plan(cublasLtHandle_t handle, const CublasKind& kind) : Plan(handle, kind.product, kind) {}
 
     Plan(cublasLtHandle_t handle, const CublasProduct& p, const CublasKind& kind)
-        : a(layout(p.transpose_a ? p.inner : p.rows, p.transpose_a ? p.rows : p.inner, p.lda)),
-          b(layout(p.transpose_b ? p.columns : p.inner, p.transpose_b ? p.inner : p.columns,
-                   p.ldb)),
-          d(layout(p.rows, p.columns, p.ldd)) {
+        : a(layout(kind.is_rounded, p.transpose_a ? p.inner : p.rows,
+                   p.transpose_a ? p.rows : p.inner, p.lda)),
+          b(layout(kind.is_rounded, p.transpose_b ? p.columns : p.inner,
+                   p.transpose_b ? p.inner : p.columns, p.ldb)),
+          d(layout(false, p.rows, p.columns, p.ldd)) {
       cublasLtMatmulDesc_t made = nullptr;
-      expect_success(cublasLtMatmulDescCreate(&made, compute_type(kind.precision), CUDA_R_32F),
+      expect_success(cublasLtMatmulDescCreate(&made, compute_type(kind), CUDA_R_32F),
                      "describing a product");
       operation.reset(made);
       set_transposed(CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_a);
@@ -142,9 +150,10 @@ class Cublas {
       algorithm = best.algo;
     }
 
-    static Layout layout(index_t rows, index_t columns, index_t leading) {
+    static Layout layout(bool is_rounded, index_t rows, index_t columns, index_t leading) {
       cublasLtMatrixLayout_t made = nullptr;
-      expect_success(cublasLtMatrixLayoutCreate(&made, CUDA_R_32F, static_cast<std::uint64_t>(rows),
+      expect_success(cublasLtMatrixLayoutCreate(&made, is_rounded ? CUDA_R_16BF : CUDA_R_32F,
+                                                static_cast<std::uint64_t>(rows),
                                                 static_cast<std::uint64_t>(columns), leading),
                      "describing a matrix");
       return Layout(made);

@@ -6,8 +6,9 @@
 #include <atomic>
 #include <optional>
 #include <string>
+#include <utility>
 
-#include <cuda_runtime_api.h>
+#include <cuda_runtime.h>
 
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
@@ -47,6 +48,15 @@ constexpr const char* name_of_kernel() {
 }
 
 }  // namespace detail
+
+//! How many threads run a kernel, and what those of a block share.
+struct CudaGrid {
+  index_t x;     //!< blocks
+  dim3 threads;  //!< of a block
+  index_t y = 1;
+  index_t z = 1;
+  index_t shared_bytes = 0;  //!< of a block, which finds them by `ptx::launched_memory`
+};
 
 //! A stream of a GPU with memory of its own. Several may share one GPU: device `index` is on GPU
 //! `index` modulo the number of GPUs.
@@ -187,36 +197,52 @@ class Cuda {
   //! short row, a block for a long one.
   template <class F>
   void for_rows(index_t n, index_t cost, const F& f) {
-    if (n < 1) return;
     constexpr index_t most_for_a_warp = 4096;
     if (cost <= most_for_a_warp) {
       constexpr index_t rows = detail::block_threads / 32;
-      launch(detail::name_of_kernel<F>(), (n + rows - 1) / rows, [&](unsigned blocks) {
-        detail::warp_a_row<<<blocks, detail::block_threads, 0, stream_>>>(f, n);
-      });
+      launch(detail::name_of_kernel<F>(), {(n + rows - 1) / rows, detail::block_threads},
+             detail::warp_a_row<F>, f, n);
     } else {
-      launch(detail::name_of_kernel<F>(), n, [&](unsigned blocks) {
-        detail::block_a_row<<<blocks, detail::block_threads, 0, stream_>>>(f);
-      });
+      launch(detail::name_of_kernel<F>(), {n, detail::block_threads}, detail::block_a_row<F>, f);
     }
   }
 
-  //! Calls `start(blocks)`, which launches a kernel on the device's stream. `name`, which must
-  //! stay, is what errors call it.
+  //! Queues a kernel; on a grid without blocks nothing. `name`, which must stay, is what errors
+  //! call it.
   //!
-  //! **Errors.** CudaError if it cannot be launched.
-  template <class Start>
-  void launch(const char* name, index_t blocks, const Start& start) {
-    constexpr index_t most = 2147483647;
-    if (blocks > most) throw CudaError(text(name, ": ", blocks, " blocks, a GPU takes ", most));
+  //! **Errors.** CudaError if it cannot be launched, or a GPU takes no grid of that size.
+  template <class... Parameters, class... Arguments>
+  void launch(const char* name, const CudaGrid& grid, void (*kernel)(Parameters...),
+              Arguments&&... arguments) {
+    constexpr index_t most = 2147483647, most_across = 65535;
+    if (grid.x > most || grid.y > most_across || grid.z > most_across) {
+      throw CudaError(text(name, ": ", grid.x, " x ", grid.y, " x ", grid.z,
+                           " blocks, a GPU takes ", most, " x ", most_across, " x ", most_across));
+    }
+    if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
     activate();
     last_ = name;
-    start(static_cast<unsigned>(blocks));
-    detail::expect_success(cudaGetLastError(), name);
+    constexpr index_t unasked = 48 * 1024;
+    const auto shared = static_cast<unsigned>(grid.shared_bytes);
+    if (grid.shared_bytes > unasked) {
+      detail::expect_success(
+          cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               static_cast<int>(shared)),
+          name);
+    }
+    cudaLaunchConfig_t config{};
+    config.gridDim = dim3(static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y),
+                          static_cast<unsigned>(grid.z));
+    config.blockDim = grid.threads;
+    config.dynamicSmemBytes = shared;
+    config.stream = stream_;
+    detail::expect_success(
+        cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...), name);
   }
 
-  //! Products of matrices on this device, in its precision.
-  void multiply(const detail::CublasProduct& product, const float* a, const float* b, float* d,
+  //! Products of matrices on this device, in its precision; `Factor` is float or Bfloat16.
+  template <class Factor>
+  void multiply(const detail::CublasProduct& product, const Factor* a, const Factor* b, float* d,
                 bool accumulate) {
     activate();
     last_ = "a product by cuBLASLt";

@@ -145,7 +145,8 @@ class DecoderCache {
     auto log_sums = ctx.empty({H, Model::shape.heads});
     ops::attention(ctx.device(), attention.problem(ctx, false, query_layout, key_layout), queries,
                    {keys_values.data(), 2 * C}, {keys_values.data() + C, 2 * C},
-                   {attended.data(), C}, log_sums.data());
+                   {attended.data(), C}, log_sums.data(),
+                   ops::HeadSize<Model::shape.d_model / Model::shape.heads>());
     auto y = ctx.empty({H, C});
     ops::matmul_nt(ctx.device(), attended, ctx.value(attention.output.weight), y);
     return y;

@@ -100,7 +100,7 @@ struct MultiHeadAttention {
                    ctx.empty({N, C}), ctx.empty({N, H})};
     const auto [q, k, v] = parts<3, const float>(saved.projected);
     ops::attention(ctx.device(), problem(ctx, causal, *x.layout, *x.layout), q, k, v,
-                   {saved.attended.data(), C}, saved.log_sums.data());
+                   {saved.attended.data(), C}, saved.log_sums.data(), ops::HeadSize<head_size>());
     auto y = ctx.empty({N, C});
     ops::matmul_nt(ctx.device(), saved.attended, ctx.value(output.weight), y);
     return {std::move(y), std::move(saved)};
@@ -116,7 +116,7 @@ struct MultiHeadAttention {
     const auto [dq, dk, dv] = parts<3, float>(dprojected);
     ops::attention_backward(ctx.device(), problem(ctx, causal, *saved.layout, *saved.layout), q, k,
                             v, {saved.attended.data(), C}, saved.log_sums.data(),
-                            {dattended.data(), C}, dq, dk, dv);
+                            {dattended.data(), C}, dq, dk, dv, ops::HeadSize<head_size>());
     backward_project(ctx, saved.x, dprojected, query_weight, query_bias, 3, dx, write);
   }
 
@@ -144,7 +144,7 @@ struct MultiHeadAttention {
     const auto [k, v] = parts<2, const float>(saved.keys_values);
     ops::attention(ctx.device(), problem(ctx, false, *x.layout, *memory.layout),
                    {saved.queries.data(), C}, k, v, {saved.attended.data(), C},
-                   saved.log_sums.data());
+                   saved.log_sums.data(), ops::HeadSize<head_size>());
     auto y = ctx.empty({N, C});
     ops::matmul_nt(ctx.device(), saved.attended, ctx.value(output.weight), y);
     return {std::move(y), std::move(saved)};
@@ -163,7 +163,7 @@ struct MultiHeadAttention {
     ops::attention_backward(ctx.device(), problem(ctx, false, *saved.layout, *saved.memory_layout),
                             {saved.queries.data(), C}, k, v, {saved.attended.data(), C},
                             saved.log_sums.data(), {dattended.data(), C}, {dqueries.data(), C}, dk,
-                            dv);
+                            dv, ops::HeadSize<head_size>());
     backward_project(ctx, saved.x, dqueries, query_weight, query_bias, 1, dx, write);
     backward_project(ctx, saved.memory, dkeys_values, key_weight, key_bias, 2, dmemory,
                      write_memory);

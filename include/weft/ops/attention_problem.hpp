@@ -39,6 +39,13 @@ struct AttentionProblem {
   }
 };
 
+//! A head size that is known when the program runs.
+struct AnyHeadSize {};
+
+//! One that is known when it is compiled, so that a GPU gets its kernels alone.
+template <index_t N>
+struct HeadSize : AnyHeadSize {};
+
 namespace detail {
 
 //! The arguments of `attention`, by which a device's own kernel is found.

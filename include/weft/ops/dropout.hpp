@@ -89,6 +89,17 @@ struct DropoutMask {
     return philox({{counter, row.position, row.sequence, operation}}, key);
   }
 
+  //! What one call decides: bit s is whether the column 16 s past its first survives.
+  WEFT_HOST_DEVICE std::uint8_t kept(const PhiloxBlock& words) const {
+    unsigned bits = 0;
+    for (int slot = 0; slot < 8; ++slot) {
+      const std::uint32_t word = words[slot / 2];
+      const std::uint32_t half = slot % 2 == 0 ? word & 0xffffu : word >> 16;
+      bits |= static_cast<unsigned>(half >= threshold) << slot;
+    }
+    return static_cast<std::uint8_t>(bits);
+  }
+
   //! The factor of one column of a GPU's lane: 0 or `scale`.
   WEFT_HOST_DEVICE float lane_factor(const PhiloxBlock& words, int turn, int lane) const {
     const std::uint32_t word = words[turn];

@@ -175,20 +175,22 @@ void with_near_layouts(Cpu& engine, const AttentionProblem<testing::FarDevice>& 
 }
 
 inline void attention_forward(testing::FarDevice& device,
-                              const AttentionForward<testing::FarDevice>& a) {
+                              const AttentionForward<testing::FarDevice>& a, AnyHeadSize head) {
   device.run([&](Cpu& engine) {
     with_near_layouts(engine, a.problem, [&](const AttentionProblem<Cpu>& problem) {
-      attention_forward(engine, AttentionForward<Cpu>{problem, a.q, a.k, a.v, a.out, a.log_sums});
+      attention_forward(engine, AttentionForward<Cpu>{problem, a.q, a.k, a.v, a.out, a.log_sums},
+                        head);
     });
   });
 }
 
 inline void attention_backward(testing::FarDevice& device,
-                               const AttentionBackward<testing::FarDevice>& a) {
+                               const AttentionBackward<testing::FarDevice>& a, AnyHeadSize head) {
   device.run([&](Cpu& engine) {
     with_near_layouts(engine, a.problem, [&](const AttentionProblem<Cpu>& problem) {
       attention_backward(engine, AttentionBackward<Cpu>{problem, a.q, a.k, a.v, a.out, a.log_sums,
-                                                        a.dout, a.dq, a.dk, a.dv});
+                                                        a.dout, a.dq, a.dk, a.dv},
+                         head);
     });
   });
 }

@@ -217,12 +217,12 @@ void for_heads(Cpu& device, const AttentionProblem<Cpu>& problem, const F& f) {
   });
 }
 
-inline void attention_forward(Cpu& device, const AttentionForward<Cpu>& a) {
+inline void attention_forward(Cpu& device, const AttentionForward<Cpu>& a, AnyHeadSize) {
   for_heads(device, a.problem,
             [&](const AttentionTask& task) { attention_forward(device, task, a); });
 }
 
-inline void attention_backward(Cpu& device, const AttentionBackward<Cpu>& a) {
+inline void attention_backward(Cpu& device, const AttentionBackward<Cpu>& a, AnyHeadSize) {
   for_heads(device, a.problem,
             [&](const AttentionTask& task) { attention_backward(device, task, a); });
 }

@@ -29,11 +29,8 @@ __global__ void __launch_bounds__(32 * rows_at_once)
 
 template <class Term>
 void sum_columns(Cuda& device, index_t N, index_t C, float* sums, Write write, Term term) {
-  if (C == 0) return;
-  device.launch(weft::detail::name_of_kernel<Term>(), (C + 31) / 32, [&](unsigned blocks) {
-    sum_32_columns<<<blocks, dim3(32, rows_at_once), 0, device.stream()>>>(
-        term, N, C, sums, write == Write::accumulate);
-  });
+  device.launch(weft::detail::name_of_kernel<Term>(), {(C + 31) / 32, dim3(32, rows_at_once)},
+                sum_32_columns<Term>, term, N, C, sums, write == Write::accumulate);
 }
 
 }  // namespace weft::ops::detail

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Instructions of a GPU that CUDA C++ has no function for: matrix products of a warp.
+//!
+//! In what follows a lane has the number 4 g + t of its warp. A *pair* is two numbers of 16 bits in
+//! a word, the first in its lower half.
+//!
+//! **Source.** PTX ISA, NVIDIA: mma, ldmatrix, cvt. All are of sm_80 and newer.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <cuda_runtime.h>
+
+namespace weft::ptx {
+
+//! The block's shared memory of the size that its launch gave; begins at a multiple of 16 bytes.
+__device__ inline std::uint32_t* launched_memory() {
+  extern __shared__ uint4 memory[];
+  return reinterpret_cast<std::uint32_t*>(memory);
+}
+
+//! Two floats as a pair of Bfloat16, rounded to the nearest, ties to even.
+__device__ inline std::uint32_t bfloat16_pair(float first, float second) {
+  std::uint32_t pair;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
+  return pair;
+}
+
+//! A float with 10 bits of fraction, rounded to the nearest, ties away from zero.
+__device__ inline std::uint32_t tf32(float x) {
+  std::uint32_t word;
+  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(word) : "f"(x));
+  return word;
+}
+
+//! d (16, 8) += a (16, 16) b (16, 8) of Bfloat16.
+//!
+//! **Layout.** d: rows g, g, g + 8, g + 8 at columns 2 t, 2 t + 1, 2 t, 2 t + 1. a: pairs at (g, 2
+//! t), (g + 8, 2 t), (g, 2 t + 8), (g + 8, 2 t + 8). b: pairs of rows 2 t and 2 t + 8, column g.
+__device__ inline void multiply_bfloat16(float (&d)[4], const std::uint32_t (&a)[4],
+                                         std::uint32_t b0, std::uint32_t b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+//! d (16, 8) += a (16, 8) b (8, 8) of floats as `tf32` gives them.
+//!
+//! **Layout.** d: as above. a: (g, t), (g + 8, t), (g, t + 4), (g + 8, t + 4). b: (t, g), (t + 4,
+//! g).
+__device__ inline void multiply_tf32(float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
+                                     std::uint32_t b1) {
+  asm volatile(
+      "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 "
+      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+//! Four matrices of 8 x 8 numbers of 16 bits, transposed: word i of a lane is the pair of rows 2 t
+//! and 2 t + 1 of matrix i, column g.
+//!
+//! **Layout.** Lane 8 i + r gives where row r of matrix i lies in shared memory, at a multiple of
+//! 16 bytes.
+__device__ inline void load_transposed(std::uint32_t (&words)[4], const std::uint32_t* row) {
+  const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(row));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+               : "r"(address)
+               : "memory");
+}
+
+}  // namespace weft::ptx

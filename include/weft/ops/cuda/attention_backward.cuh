@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Attention's backward kernels: one finds the gradients of queries, one those of keys and
+//! values.
+#pragma once
+
+#include <cmath>
+
+#include <weft/ops/cuda/attention_block.cuh>
+
+namespace weft::ops::detail {
+
+//! deltas[row, head] = the sum over channels of out dout, which is that over keys of p dp.
+struct AttentionDeltaRow {
+  HeadRows<const float> out, dout;
+  index_t heads, head_size;
+  float* deltas;
+
+  template <class Lanes>
+  __device__ void operator()(Lanes lanes, index_t n) const {
+    const index_t row = n / heads, channel = n % heads * head_size;
+    const float* a = out.data + row * out.stride + channel;
+    const float* b = dout.data + row * dout.stride + channel;
+    deltas[n] = lanes.sum(head_size, [&](index_t c) { return a[c] * b[c]; });
+  }
+};
+
+//! A block has the queries that it has in the forward pass, and finds their gradients.
+template <class Products, int Columns>
+__global__ void __launch_bounds__(32 * attention_warps<Columns>)
+    attention_query_gradients(CudaHead head, HeadRows<const float> q, HeadRows<const float> k,
+                              HeadRows<const float> v, const float* log_sums, const float* deltas,
+                              HeadRows<const float> dout, HeadRows<float> dq) {
+  using Block = CudaQueries<Products, Columns>;
+  const Block block(head);
+  const BlockRows& rows = block.rows;
+  if (rows.block_is_empty()) return;
+  SharedWords shared;
+  const auto queries = shared.tile<typename Block::Tile>(rows.block_rows);
+  const auto douts = shared.tile<typename Block::Tile>(rows.block_rows);
+  load_rows(queries, rows.block_rows, head, q, block.query_begin, block.query_end);
+  load_rows(douts, rows.block_rows, head, dout, block.query_begin, block.query_end);
+
+  index_t seen[2];
+  float log_sum[2], delta[2];
+#pragma unroll
+  for (int lower = 0; lower < 2; ++lower) {
+    const index_t row = rows.of_lane(lower);
+    const bool is_there = row < rows.count;
+    const index_t at = head.place(rows.begin + row);
+    seen[lower] = is_there ? block.seen(row) : 0;
+    log_sum[lower] = is_there ? log_sums[at] * log2_e : 0.0f;
+    delta[lower] = is_there ? deltas[at] : 0.0f;
+  }
+  WarpPiece sums[Columns / 8] = {};
+  block.for_each_tile(shared, k, v, [&](index_t first, auto keys, auto values, auto factor) {
+    constexpr int R = Block::tile_rows;
+    WarpPiece scores[R / 8], dps[R / 8];
+    multiply_by_rows<R>(scores, queries, rows.in_block, keys);
+    multiply_by_rows<R>(dps, douts, rows.in_block, values);
+    for_each_element(scores, dps, [&](float& score, float dp, int lower, int key) {
+      const float p = exp2f(score * (head.scale * log2_e) - log_sum[lower]);
+      const float dscore = p * (dp * factor(lower, key) - delta[lower]);
+      score = first + key < seen[lower] ? dscore * head.scale : 0.0f;
+    });
+    add_weighted_rows<R>(sums, scores, keys);
+  });
+  if (!rows.warp_is_empty()) {
+    store_rows(head, rows, sums, dq, [](int) { return 1.0f; });
+  }
+}
+
+//! A block has 16 keys a warp, and finds their gradients and those of their values from all
+//! queries.
+template <class Products, int Columns>
+__global__ void __launch_bounds__(32 * attention_warps<Columns>)
+    attention_key_gradients(CudaHead head, HeadRows<const float> q, HeadRows<const float> k,
+                            HeadRows<const float> v, const float* log_sums, const float* deltas,
+                            HeadRows<const float> dout, HeadRows<float> dk, HeadRows<float> dv) {
+  constexpr int R = attention_tile<Products, Columns>;
+  using Tile = WarpTile<Products, Columns>;
+  const BlockRows rows(head.key_starts);
+  if (rows.block_is_empty()) return;
+  SharedWords shared;
+  const Tile keys = shared.tile<Tile>(rows.block_rows), values = shared.tile<Tile>(rows.block_rows);
+  const Tile queries = shared.tile<Tile>(R), douts = shared.tile<Tile>(R);
+  auto* const log_sum = reinterpret_cast<float*>(shared.take(R));
+  auto* const delta = reinterpret_cast<float*>(shared.take(R));
+  const DropoutMask mask = head.mask();
+  const KeptKeys kept(shared.next, mask);
+  const index_t key_begin = rows.begin + rows.block_first, key_end = rows.begin + rows.count;
+  load_rows(keys, rows.block_rows, head, k, key_begin, key_end);
+  load_rows(values, rows.block_rows, head, v, key_begin, key_end);
+
+  const index_t query_begin = head.query_starts[blockIdx.z];
+  const index_t query_end = head.query_starts[blockIdx.z + 1];
+  const index_t all_queries = query_end - query_begin;
+  const int in_group = static_cast<int>(rows.block_first % DropoutMask::group_columns);
+  const int lane_key = in_group + rows.in_block + static_cast<int>(threadIdx.x) % 32 / 4;
+  WarpPiece dk_sums[Columns / 8] = {}, dv_sums[Columns / 8] = {};
+  for (index_t tile = head.causal ? rows.block_first / R * R : 0; tile < all_queries; tile += R) {
+    __syncthreads();
+    load_rows(queries, R, head, q, query_begin + tile, query_end);
+    load_rows(douts, R, head, dout, query_begin + tile, query_end);
+    if (threadIdx.x < R && tile + threadIdx.x < all_queries) {
+      const index_t at = head.place(query_begin + tile + threadIdx.x);
+      log_sum[threadIdx.x] = log_sums[at] * log2_e;
+      delta[threadIdx.x] = deltas[at];
+    }
+    if (mask.active()) {
+      kept.draw(mask, head.query_keys, query_begin + tile, query_end, R,
+                rows.block_first - in_group);
+    }
+    __syncthreads();
+    if (rows.warp_is_empty() || (head.causal && tile + R <= rows.first())) continue;
+
+    WarpPiece scores[R / 8], dscores[R / 8];
+    multiply_by_rows<R>(scores, keys, rows.in_block, queries);
+    multiply_by_rows<R>(dscores, values, rows.in_block, douts);
+    for_each_element(scores, dscores, [&](float& score, float& dscore, int lower, int query) {
+      const bool visible =
+          tile + query < all_queries && (!head.causal || rows.of_lane(lower) <= tile + query);
+      if (!visible) {
+        score = dscore = 0.0f;
+        return;
+      }
+      const float p = exp2f(score * (head.scale * log2_e) - log_sum[query]);
+      const float factor = kept.factor(query, lane_key + 8 * lower);
+      dscore = p * (dscore * factor - delta[query]) * head.scale;
+      score = p * factor;
+    });
+    add_weighted_rows<R>(dv_sums, scores, douts);
+    add_weighted_rows<R>(dk_sums, dscores, queries);
+  }
+  if (rows.warp_is_empty()) return;
+  const auto once = [](int) { return 1.0f; };
+  store_rows(head, rows, dk_sums, dk, once);
+  store_rows(head, rows, dv_sums, dv, once);
+}
+
+}  // namespace weft::ops::detail

@@ -1,0 +1,239 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file What the blocks of attention's kernels share: a head's rows in tiles, and the keys it
+//! drops.
+#pragma once
+
+#include <cstdint>
+
+#include <weft/core/index.hpp>
+#include <weft/device/cuda.cuh>
+#include <weft/ops/attention_problem.hpp>
+#include <weft/ops/cuda/warp_products.cuh>
+
+namespace weft::ops::detail {
+
+inline constexpr int warp_rows = 16;  // queries, or keys, of a warp
+
+//! The most warps of a block, and the rows of the tiles that all of them walk over. Heads of 128
+//! channels take half as many, so that what a warp has fits into registers, and a block into 99
+//! KiB.
+template <int Columns>
+constexpr int attention_warps = Columns == 128 ? 4 : 8;
+template <class Products, int Columns>
+constexpr int attention_tile = (Products::per_word == 2 ? 64 : 32) / (Columns == 128 ? 2 : 1);
+
+inline constexpr float log2_e = 1.44269504f, ln_2 = 0.693147181f;
+
+//! What all passes know of one head of one sequence.
+struct CudaHead {
+  index_t heads, head_size;
+  bool causal;
+  float scale;
+  DropoutMask dropout;
+  const index_t *query_starts, *key_starts;
+  const RowKey* query_keys;
+
+  explicit CudaHead(const AttentionProblem<Cuda>& p)
+      : heads(p.heads),
+        head_size(p.head_size),
+        causal(p.causal),
+        scale(p.scale),
+        dropout(p.dropout),
+        query_starts(p.query_layout->starts.data()),
+        key_starts(p.key_layout->starts.data()),
+        query_keys(p.query_layout->keys.data()) {}
+
+  //! The channel where this block's head begins.
+  [[nodiscard]] __device__ index_t channel() const { return blockIdx.y * head_size; }
+
+  [[nodiscard]] __device__ DropoutMask mask() const {
+    DropoutMask of_head = dropout;
+    of_head.operation += blockIdx.y;
+    return of_head;
+  }
+
+  //! The place of a query's logarithm of a sum, and of other numbers kept for each row and head.
+  [[nodiscard]] __device__ index_t place(index_t row) const { return row * heads + blockIdx.y; }
+};
+
+//! The rows of this block's sequence, and those that are this block's and this warp's, counted from
+//! the sequence's first.
+struct BlockRows {
+  index_t begin, count;
+  int block_rows;
+  index_t block_first;
+  int in_block;  // this warp's first, counted from the block's
+
+  __device__ explicit BlockRows(const index_t* starts)
+      : begin(starts[blockIdx.z]),
+        count(starts[blockIdx.z + 1] - begin),
+        block_rows(static_cast<int>(blockDim.x) / 32 * warp_rows),
+        block_first(static_cast<index_t>(blockIdx.x) * block_rows),
+        in_block(static_cast<int>(threadIdx.x) / 32 * warp_rows) {}
+
+  [[nodiscard]] __device__ bool block_is_empty() const { return block_first >= count; }
+  [[nodiscard]] __device__ index_t first() const { return block_first + in_block; }
+  [[nodiscard]] __device__ bool warp_is_empty() const { return first() >= count; }
+  //! This lane's upper or lower row of a result.
+  [[nodiscard]] __device__ index_t of_lane(int lower) const {
+    return first() + static_cast<int>(threadIdx.x) % 32 / 4 + 8 * lower;
+  }
+};
+
+//! Copies rows `first` to `first` + `rows` - 1 of a head; zeros from row `end` on and past the
+//! head.
+template <class Products, int Columns>
+__device__ void load_rows(WarpTile<Products, Columns> tile, int rows, const CudaHead& head,
+                          HeadRows<const float> from, index_t first, index_t end) {
+  constexpr int quads = Columns / 4;
+  const float* const source = from.data + head.channel();
+  const auto address = reinterpret_cast<std::uintptr_t>(source);
+  const bool whole = address % 16 == 0 && from.stride % 4 == 0 && head.head_size % 4 == 0;
+  for (int i = static_cast<int>(threadIdx.x); i < rows * quads; i += static_cast<int>(blockDim.x)) {
+    const int row = i / quads, c = i % quads * 4;
+    float4 x = {0.0f, 0.0f, 0.0f, 0.0f};
+    if (first + row < end && c < head.head_size) {
+      const float* const at = source + (first + row) * from.stride + c;
+      const index_t left = head.head_size - c;
+      if (whole) {
+        x = *reinterpret_cast<const float4*>(at);
+      } else {
+        x = {at[0], left > 1 ? at[1] : 0.0f, left > 2 ? at[2] : 0.0f, left > 3 ? at[3] : 0.0f};
+      }
+    }
+    Products::store(tile.row(row), c, x);
+  }
+}
+
+//! Which of 128 keys queries keep: 16 bytes a query. Bit s of byte i is that of key 16 s + i.
+struct KeptKeys {
+  std::uint8_t* bytes;
+  float scale;
+  bool active;
+
+  static constexpr int bytes_of_query = 16;
+
+  __device__ KeptKeys(std::uint32_t* memory, const DropoutMask& mask)
+      : bytes(reinterpret_cast<std::uint8_t*>(memory)), scale(mask.scale), active(mask.active()) {}
+
+  //! All threads of a block find those of `queries` from row `first` on, below `end`: a call of
+  //! Philox is a byte.
+  __device__ void draw(const DropoutMask& mask, const RowKey* keys, index_t first, index_t end,
+                       int queries, index_t group) const {
+    const int all = queries * bytes_of_query;
+    for (int i = static_cast<int>(threadIdx.x); i < all; i += static_cast<int>(blockDim.x)) {
+      const index_t row = first + i / bytes_of_query;
+      if (row >= end) continue;
+      bytes[i] = mask.kept(mask.lane_words(keys[row], group, i % bytes_of_query));
+    }
+  }
+
+  //! 0, or what makes up for those that are dropped. `key`: of the 128.
+  [[nodiscard]] __device__ float factor(int query, int key) const {
+    if (!active) return 1.0f;
+    return bytes[query * bytes_of_query + key % 16] >> (key / 16) & 1 ? scale : 0.0f;
+  }
+};
+
+//! Where this block's row `row` of a head lies.
+template <class T>
+__device__ T* row_of_head(const CudaHead& head, HeadRows<T> rows, index_t row) {
+  return rows.data + row * rows.stride + head.channel();
+}
+
+//! Writes this warp's rows, each times factor(lower).
+template <int Pieces, class Factor>
+__device__ void store_rows(const CudaHead& head, const BlockRows& rows, WarpPiece (&sums)[Pieces],
+                           HeadRows<float> to, Factor factor) {
+  for_each_element(sums, [&](float sum, int lower, int c) {
+    const index_t row = rows.of_lane(lower);
+    if (row < rows.count && c < head.head_size) {
+      row_of_head(head, to, rows.begin + row)[c] = sum * factor(lower);
+    }
+  });
+}
+
+//! Words of shared memory: the block's own rows of `own` arrays, tiles of two others, the keys that
+//! `masked` queries keep, and `numbers` floats.
+template <class Products, int Columns>
+index_t attention_words(int block_rows, int own, int masked, int numbers) {
+  using Tile = WarpTile<Products, Columns>;
+  return Tile::size(own * block_rows + 2 * attention_tile<Products, Columns>) +
+         masked * KeptKeys::bytes_of_query / 4 + numbers;
+}
+
+//! Takes shared memory from its beginning.
+struct SharedWords {
+  std::uint32_t* next = ptx::launched_memory();
+
+  __device__ std::uint32_t* take(int words) {
+    std::uint32_t* const taken = next;
+    next += words;
+    return taken;
+  }
+  template <class Tile>
+  __device__ Tile tile(int rows) {
+    return {take(Tile::size(rows))};
+  }
+};
+
+//! The queries of a block, and the tiles of keys and values that it walks over.
+template <class Products, int Columns>
+struct CudaQueries {
+  using Tile = WarpTile<Products, Columns>;
+  static constexpr int tile_rows = attention_tile<Products, Columns>;
+
+  const CudaHead& head;
+  BlockRows rows;
+  index_t query_begin, query_end;  // of the block's, and of the sequence's
+  index_t key_begin, key_end;
+  DropoutMask mask;
+
+  __device__ explicit CudaQueries(const CudaHead& problem)
+      : head(problem),
+        rows(problem.query_starts),
+        query_begin(rows.begin + rows.block_first),
+        query_end(rows.begin + rows.count),
+        key_begin(problem.key_starts[blockIdx.z]),
+        key_end(problem.key_starts[blockIdx.z + 1]),
+        mask(problem.mask()) {}
+
+  //! How many keys a query sees.
+  [[nodiscard]] __device__ index_t seen(index_t query) const {
+    const index_t keys = key_end - key_begin;
+    return head.causal && query + 1 < keys ? query + 1 : keys;
+  }
+
+  //! Which of its warp's rows a lane's element is in, counted from the block's first.
+  [[nodiscard]] __device__ int row_in_block(int lower) const {
+    return static_cast<int>(rows.of_lane(lower) - rows.block_first);
+  }
+
+  //! Calls `f(first, keys, values, factor)` for each tile of keys, from key `first` of the sequence
+  //! on, of which this warp sees any; `factor(lower, key)` is that of dropout. All threads of a
+  //! block walk together.
+  template <class F>
+  __device__ void for_each_tile(SharedWords shared, HeadRows<const float> k,
+                                HeadRows<const float> v, F f) const {
+    const Tile keys = shared.tile<Tile>(tile_rows), values = shared.tile<Tile>(tile_rows);
+    const KeptKeys kept(shared.next, mask);
+    const index_t seen_by_block = seen(rows.block_first + rows.block_rows - 1);
+    const index_t seen_by_warp = rows.warp_is_empty() ? 0 : seen(rows.first() + warp_rows - 1);
+    for (index_t first = 0; first < seen_by_block; first += tile_rows) {
+      __syncthreads();
+      load_rows(keys, tile_rows, head, k, key_begin + first, key_end);
+      load_rows(values, tile_rows, head, v, key_begin + first, key_end);
+      const int in_group = static_cast<int>(first % DropoutMask::group_columns);
+      if (mask.active() && in_group == 0) {
+        kept.draw(mask, head.query_keys, query_begin, query_end, rows.block_rows, first);
+      }
+      __syncthreads();
+      if (first >= seen_by_warp) continue;
+      f(first, keys, values,
+        [&](int lower, int key) { return kept.factor(row_in_block(lower), in_group + key); });
+    }
+  }
+};
+
+}  // namespace weft::ops::detail

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Attention's forward kernel: running sums of exponentials, a tile of keys after the other.
+#pragma once
+
+#include <cmath>
+
+#include <weft/ops/cuda/attention_block.cuh>
+
+namespace weft::ops::detail {
+
+//! A block has 16 queries a warp of one head of one sequence, and walks over its keys.
+template <class Products, int Columns>
+__global__ void __launch_bounds__(32 * attention_warps<Columns>)
+    attention_kernel(CudaHead head, HeadRows<const float> q, HeadRows<const float> k,
+                     HeadRows<const float> v, HeadRows<float> out, float* log_sums) {
+  using Block = CudaQueries<Products, Columns>;
+  const Block block(head);
+  const BlockRows& rows = block.rows;
+  if (rows.block_is_empty()) return;
+  SharedWords shared;
+  const auto queries = shared.tile<typename Block::Tile>(rows.block_rows);
+  load_rows(queries, rows.block_rows, head, q, block.query_begin, block.query_end);
+
+  const float scale = head.scale * log2_e;
+  const index_t seen[2] = {block.seen(rows.of_lane(0)), block.seen(rows.of_lane(1))};
+  // Of this lane's two rows: the largest score yet, and its share of the sum of exponentials.
+  float largest[2] = {weft::detail::minus_infinity, weft::detail::minus_infinity};
+  float total[2] = {};
+  WarpPiece sums[Columns / 8] = {};
+  block.for_each_tile(shared, k, v, [&](index_t first, auto keys, auto values, auto factor) {
+    constexpr int R = Block::tile_rows;
+    WarpPiece scores[R / 8];
+    multiply_by_rows<R>(scores, queries, rows.in_block, keys);
+    float now[2] = {largest[0], largest[1]};
+    for_each_element(scores, [&](float& score, int lower, int key) {
+      score = first + key < seen[lower] ? score * scale : weft::detail::minus_infinity;
+      now[lower] = fmaxf(now[lower], score);
+    });
+    float base[2], rescale[2];
+#pragma unroll
+    for (int lower = 0; lower < 2; ++lower) {
+      now[lower] = row_max(now[lower]);
+      base[lower] = now[lower] == weft::detail::minus_infinity ? 0.0f : now[lower];
+      rescale[lower] = exp2f(largest[lower] - base[lower]);
+      largest[lower] = now[lower];
+      total[lower] *= rescale[lower];
+    }
+    for_each_element(scores, [&](float& score, int lower, int key) {
+      const float p = exp2f(score - base[lower]);
+      total[lower] += p;
+      score = p * factor(lower, key);
+    });
+    for_each_element(sums, [&](float& sum, int lower, int) { sum *= rescale[lower]; });
+    add_weighted_rows<R>(sums, scores, values);
+  });
+
+  if (rows.warp_is_empty()) return;
+#pragma unroll
+  for (int lower = 0; lower < 2; ++lower) {
+    total[lower] = row_sum(total[lower]);
+    const bool blind = total[lower] == 0.0f;  // a sequence without keys
+    const index_t row = rows.of_lane(lower);
+    if (row < rows.count && threadIdx.x % 4 == 0) {
+      log_sums[head.place(rows.begin + row)] =
+          blind ? 0.0f : (largest[lower] + log2f(total[lower])) * ln_2;
+    }
+    total[lower] = blind ? 0.0f : 1.0f / total[lower];
+  }
+  store_rows(head, rows, sums, out, [&](int lower) { return total[lower]; });
+}
+
+}  // namespace weft::ops::detail

@@ -1,0 +1,213 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Small matrix products of a warp: 16 of its rows with the rows of a tile in shared memory.
+//!
+//! A result (16, 8 n) lies in registers as n pieces (16, 8) of `mma`: lane 4 g + t has the rows g
+//! and g + 8 of each, at columns 2 t and 2 t + 1.
+#pragma once
+
+#include <cstdint>
+
+#include <weft/core/host_device.hpp>
+#include <weft/device/ptx.cuh>
+
+namespace weft::ops::detail {
+
+//! Numbers of a piece of 16 rows and 8 columns that one lane has.
+using WarpPiece = float[4];
+
+//! Rows of `Columns` numbers in shared memory. They lie 4 words more apart than they are long: 8
+//! rows that are read at once, 4 neighbouring words of each, meet no bank twice.
+template <class Products, int Columns>
+struct WarpTile {
+  static constexpr int stride = Columns / Products::per_word + 4;  // words
+
+  std::uint32_t* words;
+
+  [[nodiscard]] __device__ std::uint32_t* row(int number) const { return words + number * stride; }
+  //! The words of so many rows.
+  WEFT_HOST_DEVICE static constexpr int size(int rows) { return rows * stride; }
+};
+
+//! Products of factors that are rounded to Bfloat16, in float.
+struct Bfloat16Products {
+  static constexpr int per_word = 2;  //!< numbers in a word of shared memory
+  static constexpr int terms = 16;    //!< that one `mma` adds up
+
+  struct Left {
+    std::uint32_t words[4];
+  };
+
+  //! Writes four neighbours, the first of which is column c.
+  __device__ static void store(std::uint32_t* row, int c, float4 x) {
+    row[c / 2] = ptx::bfloat16_pair(x.x, x.y);
+    row[c / 2 + 1] = ptx::bfloat16_pair(x.z, x.w);
+  }
+
+  //! The left factor from words as they lie in a row, or as `mma` has them.
+  __device__ static Left left(const std::uint32_t (&words)[4]) {
+    return {{words[0], words[1], words[2], words[3]}};
+  }
+
+  //! The left factor from columns 16 `step` to 16 `step` + 15 of a result.
+  __device__ static Left left(const WarpPiece* pieces, int step) {
+    const WarpPiece &low = pieces[2 * step], &high = pieces[2 * step + 1];
+    return {{ptx::bfloat16_pair(low[0], low[1]), ptx::bfloat16_pair(low[2], low[3]),
+             ptx::bfloat16_pair(high[0], high[1]), ptx::bfloat16_pair(high[2], high[3])}};
+  }
+
+  __device__ static void multiply(WarpPiece& d, const Left& a, std::uint32_t b0, std::uint32_t b1) {
+    ptx::multiply_bfloat16(d, a.words, b0, b1);
+  }
+
+  //! d0, d1 += a b, where b is rows 16 `step` to 16 `step` + 15 of a tile, at columns n to n + 7
+  //! and n + 8 to n + 15.
+  template <int Columns>
+  __device__ static void multiply_rows(WarpPiece& d0, WarpPiece& d1, const Left& a,
+                                       WarpTile<Bfloat16Products, Columns> tile, int step, int n) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    std::uint32_t b[4];
+    ptx::load_transposed(b, tile.row(step * terms + lane % 16) + n / 2 + lane / 16 * 4);
+    multiply(d0, a, b[0], b[1]);
+    multiply(d1, a, b[2], b[3]);
+  }
+};
+
+//! Products of floats by tensor cores. Each factor is a number of 10 bits of fraction and another
+//! for what is missing, and of the four products the three that matter are added: what is lost is
+//! 2^-21 of a term.
+struct FloatProducts {
+  static constexpr int per_word = 1;  //!< numbers in a word of shared memory
+  static constexpr int terms = 8;     //!< that one `mma` adds up
+
+  //! A float as the sum of two.
+  struct Split {
+    std::uint32_t large, small;
+
+    __device__ explicit Split(float x) {
+      large = ptx::tf32(x);
+      small = ptx::tf32(x - __uint_as_float(large));
+    }
+  };
+
+  struct Left {
+    std::uint32_t large[4], small[4];
+  };
+
+  //! Writes four neighbours, the first of which is column c.
+  __device__ static void store(std::uint32_t* row, int c, float4 x) {
+    *reinterpret_cast<float4*>(row + c) = x;
+  }
+
+  //! The left factor from words as they lie in a row, or as `mma` has them.
+  __device__ static Left left(const std::uint32_t (&words)[4]) {
+    Left made;
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const Split split(__uint_as_float(words[i]));
+      made.large[i] = split.large;
+      made.small[i] = split.small;
+    }
+    return made;
+  }
+
+  //! The left factor from columns 8 `step` to 8 `step` + 7 of a result, in the order 0, 2, 4, 6, 1,
+  //! 3, 5, 7: so they are where `mma` wants them, and a sum may be taken in any order.
+  __device__ static Left left(const WarpPiece* pieces, int step) {
+    const WarpPiece& piece = pieces[step];
+    return left({__float_as_uint(piece[0]), __float_as_uint(piece[2]), __float_as_uint(piece[1]),
+                 __float_as_uint(piece[3])});
+  }
+
+  __device__ static void multiply(WarpPiece& d, const Left& a, std::uint32_t b0, std::uint32_t b1) {
+    const Split first(__uint_as_float(b0)), second(__uint_as_float(b1));
+    ptx::multiply_tf32(d, a.small, first.large, second.large);
+    ptx::multiply_tf32(d, a.large, first.small, second.small);
+    ptx::multiply_tf32(d, a.large, first.large, second.large);
+  }
+
+  //! d0, d1 += a b, where b is rows 8 `step` to 8 `step` + 7 of a tile, in the order of `left`, at
+  //! columns n to n + 7 and n + 8 to n + 15.
+  template <int Columns>
+  __device__ static void multiply_rows(WarpPiece& d0, WarpPiece& d1, const Left& a,
+                                       WarpTile<FloatProducts, Columns> tile, int step, int n) {
+    const int lane = static_cast<int>(threadIdx.x) % 32;
+    const std::uint32_t* const even = tile.row(step * terms + lane % 4 * 2) + n + lane / 4;
+    const std::uint32_t* const odd = even + tile.stride;
+    multiply(d0, a, even[0], odd[0]);
+    multiply(d1, a, even[8], odd[8]);
+  }
+};
+
+//! scores (16, R) = a b', where a is rows `first` to `first` + 15 of a tile and b is R rows of
+//! another.
+template <int R, class Products, int Columns>
+__device__ void multiply_by_rows(WarpPiece (&scores)[R / 8], WarpTile<Products, Columns> a,
+                                 int first, WarpTile<Products, Columns> b) {
+  const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
+#pragma unroll
+  for (WarpPiece& piece : scores) {
+    for (float& element : piece) element = 0.0f;
+  }
+  const std::uint32_t *const upper = a.row(first + g) + t, *const lower = a.row(first + g + 8) + t;
+#pragma unroll 2
+  for (int word = 0; word < Columns / Products::per_word; word += 8) {
+    const auto left = Products::left({upper[word], lower[word], upper[word + 4], lower[word + 4]});
+#pragma unroll
+    for (int n = 0; n < R / 8; ++n) {
+      const std::uint32_t* const right = b.row(n * 8 + g) + t;
+      Products::multiply(scores[n], left, right[word], right[word + 4]);
+    }
+  }
+}
+
+//! sums (16, Columns) += weights (16, R) b, where b is the R rows of a tile.
+template <int R, class Products, int Columns>
+__device__ void add_weighted_rows(WarpPiece (&sums)[Columns / 8], const WarpPiece (&weights)[R / 8],
+                                  WarpTile<Products, Columns> b) {
+#pragma unroll
+  for (int step = 0; step < R / Products::terms; ++step) {
+    const auto left = Products::left(weights, step);
+#pragma unroll
+    for (int n = 0; n < Columns; n += 16) {
+      Products::multiply_rows(sums[n / 8], sums[n / 8 + 1], left, b, step, n);
+    }
+  }
+}
+
+//! Calls `f(element, lower, column)` for the lane's elements of a result: `lower` is 0 for those of
+//! row g and 1 for those of row g + 8.
+template <int N, class F>
+__device__ void for_each_element(WarpPiece (&pieces)[N], F f) {
+  const int t = static_cast<int>(threadIdx.x) % 4;
+#pragma unroll
+  for (int n = 0; n < N; ++n) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) f(pieces[n][i], i / 2, n * 8 + t * 2 + i % 2);
+  }
+}
+
+//! Calls `f(element of a, element of b, lower, column)` for those of two results.
+template <int N, class F>
+__device__ void for_each_element(WarpPiece (&a)[N], WarpPiece (&b)[N], F f) {
+  const int t = static_cast<int>(threadIdx.x) % 4;
+#pragma unroll
+  for (int n = 0; n < N; ++n) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) f(a[n][i], b[n][i], i / 2, n * 8 + t * 2 + i % 2);
+  }
+}
+
+//! Over the lanes that share a row of a result.
+__device__ inline float row_sum(float x) {
+  x += __shfl_xor_sync(~0u, x, 1);
+  return x + __shfl_xor_sync(~0u, x, 2);
+}
+
+//! Over the lanes that share a row of a result.
+__device__ inline float row_max(float x) {
+  x = fmaxf(x, __shfl_xor_sync(~0u, x, 1));
+  return fmaxf(x, __shfl_xor_sync(~0u, x, 2));
+}
+
+}  // namespace weft::ops::detail

@@ -1,0 +1,209 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file As much of CUDA as weft uses, by a processor: what g++ finds in place of NVIDIA's headers.
+//!
+//! Memory begins as NaN, and so does what a block shares.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <utility>
+
+#include "streams.hpp"
+#include "threads_of_a_block.hpp"
+
+#define __device__
+#define __host__
+#define __global__
+#define __launch_bounds__(...)
+#define __shared__ static thread_local
+
+#define CUDART_VERSION 13000
+
+struct alignas(16) float4 {
+  float x, y, z, w;
+};
+
+enum cudaError_t {
+  cudaSuccess = 0,
+  cudaErrorInvalidValue = 1,
+  cudaErrorMemoryAllocation = 2,
+  cudaErrorInvalidConfiguration = 9,
+  cudaErrorInsufficientDriver = 35,
+  cudaErrorNoDevice = 100,
+};
+inline const char* cudaGetErrorName(cudaError_t) { return "an error of the simulated GPU"; }
+inline const char* cudaGetErrorString(cudaError_t) { return "refused by the simulated GPU"; }
+inline cudaError_t cudaGetLastError() { return cudaSuccess; }
+
+// GPUs.
+
+inline cudaError_t cudaDriverGetVersion(int* version) {
+  *version = CUDART_VERSION;
+  return cudaSuccess;
+}
+inline cudaError_t cudaGetDeviceCount(int* count) {
+  *count = 1;
+  return cudaSuccess;
+}
+inline cudaError_t cudaSetDevice(int gpu) { return gpu == 0 ? cudaSuccess : cudaErrorInvalidValue; }
+inline cudaError_t cudaDeviceGetPCIBusId(char* id, int, int) {
+  *id = '\0';
+  return cudaSuccess;
+}
+struct cudaDeviceProp {
+  char name[32] = "a processor";
+  int major = 8, minor = 0;
+};
+inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+  *properties = {};
+  return cudaSuccess;
+}
+
+// Memory.
+
+inline cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
+  *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
+  if (*memory == nullptr) return cudaErrorMemoryAllocation;
+  std::memset(*memory, 0xff, bytes);
+  return cudaSuccess;
+}
+inline cudaError_t cudaFree(void* memory) {
+  simulator::Stream::reach_all();
+  std::free(memory);
+  return cudaSuccess;
+}
+inline cudaError_t cudaMallocHost(void** memory, std::size_t bytes) {
+  return cudaMalloc(memory, bytes);
+}
+inline cudaError_t cudaFreeHost(void* memory) { return cudaFree(memory); }
+
+// Streams and events.
+
+using cudaStream_t = simulator::Stream*;
+using cudaEvent_t = simulator::Event*;
+enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
+enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDefault };
+
+inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  *stream = new simulator::Stream;
+  return cudaSuccess;
+}
+inline cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  delete stream;
+  return cudaSuccess;
+}
+inline cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  simulator::Stream::reach(stream->here());
+  return cudaSuccess;
+}
+inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event) {
+  stream->wait_for(*event);
+  return cudaSuccess;
+}
+inline cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  *event = new simulator::Event;
+  return cudaSuccess;
+}
+inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  delete event;
+  return cudaSuccess;
+}
+inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  *event = stream->here();
+  return cudaSuccess;
+}
+inline cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  simulator::Stream::reach(*event);
+  return cudaSuccess;
+}
+inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
+                                   cudaStream_t stream) {
+  stream->queue([=] { std::memmove(to, from, bytes); });
+  return cudaSuccess;
+}
+inline cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
+  stream->queue([=] { std::memset(to, value, bytes); });
+  return cudaSuccess;
+}
+
+// Kernels.
+
+struct cudaLaunchConfig_t {
+  dim3 gridDim, blockDim;
+  std::size_t dynamicSmemBytes = 0;
+  cudaStream_t stream = nullptr;
+};
+struct cudaFuncAttributes {};
+enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
+
+template <class Kernel>
+cudaError_t cudaFuncGetAttributes(cudaFuncAttributes*, Kernel*) {
+  return cudaSuccess;
+}
+
+namespace simulator {
+
+//! The shared memory of the block that runs, of the size that its launch gave.
+inline thread_local std::vector<float4> launched_memory;
+//! What a launch may ask for without saying so before; what it may ask for at most on every GPU
+//! since sm_80.
+inline constexpr std::size_t shared_unasked = 48 * 1024, shared_at_most = 99 * 1024;
+//! What was last asked for.
+inline thread_local std::size_t shared_asked = 0;
+
+}  // namespace simulator
+
+template <class Kernel>
+cudaError_t cudaFuncSetAttribute(Kernel*, cudaFuncAttribute, int value) {
+  simulator::shared_asked = static_cast<std::size_t>(value);
+  return simulator::shared_asked <= simulator::shared_at_most ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+template <class... Parameters, class... Arguments>
+cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
+                               Arguments&&... arguments) {
+  const std::size_t allowed =
+      std::max(std::exchange(simulator::shared_asked, 0), simulator::shared_unasked);
+  if (config->dynamicSmemBytes > allowed) return cudaErrorInvalidValue;
+  const dim3 blocks = config->gridDim;
+  if (blocks.x == 0 || blocks.y == 0 || blocks.z == 0) return cudaErrorInvalidConfiguration;
+  const std::function<void()> body =
+      [kernel, ... copies = Parameters(std::forward<Arguments>(arguments))] { kernel(copies...); };
+  config->stream->queue(
+      [body, blocks, threads = config->blockDim, vectors = (config->dynamicSmemBytes + 15) / 16] {
+        const float nan = std::nanf("");
+        gridDim = blocks;
+        blockDim = threads;
+        for (unsigned z = 0; z < blocks.z; ++z) {
+          for (unsigned y = 0; y < blocks.y; ++y) {
+            for (unsigned x = 0; x < blocks.x; ++x) {
+              simulator::launched_memory.assign(vectors, {nan, nan, nan, nan});
+              blockIdx = {x, y, z};
+              simulator::Threads::here().run(body);
+            }
+          }
+        }
+      });
+  return cudaSuccess;
+}
+
+// What a kernel calls.
+
+inline void __syncthreads() { simulator::Threads::here().wait_for_block(); }
+inline void __syncwarp() { simulator::Threads::here().wait_for_warp(); }
+template <class T>
+T __shfl_sync(unsigned lanes, T mine, int lane) {
+  return simulator::Threads::here().exchange(
+      lanes, mine, [lane](auto of_lane) { return of_lane(static_cast<unsigned>(lane) % 32); });
+}
+template <class T>
+T __shfl_xor_sync(unsigned lanes, T mine, int mask) {
+  const unsigned lane = simulator::Threads::here().lane() ^ static_cast<unsigned>(mask);
+  return __shfl_sync(lanes, mine, static_cast<int>(lane));
+}
+inline float __uint_as_float(std::uint32_t word) { return __builtin_bit_cast(float, word); }
+inline std::uint32_t __float_as_uint(float x) { return __builtin_bit_cast(std::uint32_t, x); }

@@ -1,0 +1,97 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file What include/weft/device/ptx.cuh has, by its words and not by the instructions.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+#include <cuda_runtime.h>
+
+#include <weft/core/bfloat16.hpp>
+
+namespace weft::ptx {
+
+inline std::uint32_t* launched_memory() {
+  return reinterpret_cast<std::uint32_t*>(simulator::launched_memory.data());
+}
+
+inline std::uint32_t bfloat16_pair(float first, float second) {
+  return Bfloat16(first).bits | static_cast<std::uint32_t>(Bfloat16(second).bits) << 16;
+}
+
+inline std::uint32_t tf32(float x) {
+  // The sign is apart, so that half of the last bit that stays is added to the magnitude.
+  return (__float_as_uint(x) + 0x1000u) & ~0x1fffu;
+}
+
+namespace simulated {
+
+struct Factors {
+  std::uint32_t a[4], b[2];
+};
+
+//! One number of a word.
+template <unsigned PerWord>
+float number(std::uint32_t word, unsigned which) {
+  if constexpr (PerWord == 1) return __uint_as_float(word);
+  return __uint_as_float(which == 0 ? word << 16 : word & 0xffff0000u);
+}
+
+//! d += a b of factors with so many numbers in a word.
+template <unsigned PerWord>
+void multiply(float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1) {
+  auto& threads = simulator::Threads::here();
+  const unsigned g = threads.lane() / 4, t = threads.lane() % 4;
+  threads.exchange(~0u, Factors{{a[0], a[1], a[2], a[3]}, {b0, b1}}, [&](auto of_lane) {
+    for (unsigned i = 0; i < 4; ++i) {
+      const unsigned lower = i / 2, column = 2 * t + i % 2;
+      double sum = static_cast<double>(d[i]);
+      // A row of a is in four lanes, a column of b too: two words of each, of neighbours.
+      for (unsigned lane = 0; lane < 4; ++lane) {
+        const Factors& left = of_lane(g * 4 + lane);
+        const Factors& right = of_lane(column * 4 + lane);
+        for (unsigned word = 0; word < 2; ++word) {
+          for (unsigned which = 0; which < PerWord; ++which) {
+            sum += static_cast<double>(number<PerWord>(left.a[word * 2 + lower], which)) *
+                   static_cast<double>(number<PerWord>(right.b[word], which));
+          }
+        }
+      }
+      d[i] = static_cast<float>(sum);
+    }
+    return 0;
+  });
+}
+
+}  // namespace simulated
+
+inline void multiply_bfloat16(float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
+                              std::uint32_t b1) {
+  simulated::multiply<2>(d, a, b0, b1);
+}
+
+inline void multiply_tf32(float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
+                          std::uint32_t b1) {
+  simulated::multiply<1>(d, a, b0, b1);
+}
+
+inline void load_transposed(std::uint32_t (&words)[4], const std::uint32_t* row) {
+  if (reinterpret_cast<std::uintptr_t>(row) % 16 != 0)
+    simulator::refuse("a row of ldmatrix lies askew");
+  auto& threads = simulator::Threads::here();
+  const unsigned g = threads.lane() / 4, t = threads.lane() % 4;
+  threads.exchange(~0u, row, [&](auto of_lane) {
+    for (unsigned matrix = 0; matrix < 4; ++matrix) {
+      std::uint16_t pair[2];
+      for (unsigned i = 0; i < 2; ++i) {
+        const std::uint32_t* const of_row = of_lane(8 * matrix + 2 * t + i);
+        std::memcpy(&pair[i], reinterpret_cast<const char*>(of_row) + 2 * g, sizeof pair[i]);
+      }
+      words[matrix] = pair[0] | static_cast<std::uint32_t>(pair[1]) << 16;
+    }
+    return 0;
+  });
+}
+
+}  // namespace weft::ptx
