@@ -15,6 +15,7 @@
 #include <weft/ops/cross_entropy.hpp>
 #include <weft/ops/softmax.hpp>
 #include <weft/ops/updates.hpp>
+#include <weft/optim/gradient_scale.hpp>
 #include <weft/parallel/primitives.hpp>
 #include <weft/testing/difference.hpp>
 #include <weft/testing/random.hpp>
@@ -334,6 +335,19 @@ TEST_CASE("Adam and SGD make the updates of a processor") {
                           nullptr);
           return std::vector{values, m, v, others};
         }) == "");
+}
+
+TEST_CASE("what a gradient is multiplied by has the bits of a processor") {
+  constexpr index_t n = 2500;
+  std::vector<double> sums(n);
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = 1.0 / static_cast<double>(3 * i + 7);
+  const auto found = [&](Cuda&& device) {
+    const auto on_device = to_device<double>(device, sums, {n});
+    const Tensor<optim::GradientScale, Cuda> scale(device, {1});
+    optim::find_gradient_scale(device, on_device, 3, 0.1, scale);
+    return to_host(scale)[0];
+  };
+  CHECK(found(Cuda()).factor == optim::GradientScale(ops::ordered_sum(sums), 3, 0.1).factor);
 }
 
 TEST_CASE("products take operands that begin anywhere") {

@@ -76,6 +76,18 @@ TEST_CASE("gradients that a GPU accumulates give the bits of its data parallelis
   CHECK(accumulated.values == one.values);
 }
 
+TEST_CASE("a step waits for its losses and for its end, whatever it is made of") {
+  // The losses of a micro-batch are copied once nothing is left to be queued.
+  Cuda device;
+  GradientAccumulation<SmallModel, SmallLoss, optim::Adam, Cuda> train(device, small_objective(),
+                                                                       optim::Adam(), recipe);
+  const auto batch = random_translations(13, 0);
+  static_cast<void>(train.step(train::DeviceBatch(batch), 0.002));
+  const index_t before = device.waits();
+  static_cast<void>(train.step(train::DeviceBatch(batch), 0.002));
+  CHECK(device.waits() - before == recipe.micro_batches + 1);
+}
+
 TEST_CASE("a run that a processor began goes on on a GPU, and translates as there") {
   const TemporaryFolder folder;
   const std::string path = folder.path("state");

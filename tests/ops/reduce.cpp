@@ -86,3 +86,16 @@ TEST_CASE("gradients are added in the blocks of a shard, and nowhere else") {
     CHECK(as_it_should_be);
   }
 }
+
+TEST_CASE("numbers are added in groups of 1,024, and then the groups") {
+  // In doubles 2^53 + 1 is 2^53: only the order that is promised keeps the ones of the second group.
+  std::vector<double> x(2048, 0.0);
+  x[0] = 9007199254740992.0;
+  x[1] = 1.0;
+  x[1024] = x[1025] = 1.0;
+  CHECK(ops::ordered_sum(x) == 9007199254740994.0);
+  CHECK(ops::ordered_sum({}) == 0.0);
+  Cpu device;
+  const auto groups = to_host(ops::group_sums(device, View<const double>(x.data(), {2048})));
+  CHECK(groups == std::vector<double>{9007199254740992.0, 2.0});
+}

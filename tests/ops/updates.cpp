@@ -222,3 +222,24 @@ TEST_CASE("updates have the same bits on any team and in any shards") {
   CHECK((parts.values == whole.values && parts.first == whole.first &&
          parts.second == whole.second));
 }
+
+TEST_CASE("a scale that lies on the device takes the step's place, and 0 leaves all as it is") {
+  Cpu device;
+  const auto updated = [&](AdamStep adam, SgdStep sgd, const float* scale) {
+    adam.device_scale = sgd.device_scale = scale;
+    std::vector<float> values{1.0f, -2.0f, 3.0f}, m{0.1f, 0.2f, 0.3f}, v{0.4f, 0.5f, 0.6f};
+    const std::vector<float> gradients{5.0f, 7.0f, -9.0f};
+    ops::adam_update(device, adam, 3, 0, 1, gradients.data(), values.data(), m.data(), v.data());
+    ops::sgd_update(device, sgd, 3, 0, 1, gradients.data(), m.data(), nullptr);
+    return std::vector{values, m, v};
+  };
+  const AdamStep adam{0.5f, 0.99f, 0.1f, 0.01f, 0.01f, 3.0f, 1e-8f, 0.01f, 1.0f};
+  AdamStep other_adam = adam;
+  const SgdStep sgd{0.5f, 0.1f, 0.0f, 0.01f, true, false};
+  SgdStep other_sgd = sgd;
+  other_adam.gradient_scale = other_sgd.gradient_scale = 77.0f;
+  const float half = 0.5f, nothing = 0.0f;
+  CHECK(updated(other_adam, other_sgd, &half) == updated(adam, sgd, nullptr));
+  CHECK(updated(adam, sgd, &nothing) ==
+        std::vector<std::vector<float>>{{1.0f, -2.0f, 3.0f}, {0.1f, 0.2f, 0.3f}, {0.4f, 0.5f, 0.6f}});
+}

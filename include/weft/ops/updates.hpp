@@ -20,6 +20,9 @@ struct AdamStep {
   float epsilon;                  //!< added to the root of the second moment
   float coupled_decay;     //!< Adam: added to the gradient as decay * value
   float decoupled_factor;  //!< AdamW: the value is multiplied by 1 - rate * decay; 1 for Adam
+  //! If not null, on the device: what gradients are multiplied by in place of `gradient_scale`; 0
+  //! leaves all as it is.
+  const float* device_scale = nullptr;
 };
 
 //! One step of stochastic gradient descent with momentum.
@@ -30,9 +33,23 @@ struct SgdStep {
   float decay;           //!< added to the gradient as decay * value
   bool first;     //!< the buffer of the first step is the gradient itself, as in PyTorch
   bool nesterov;  //!< whether the gradient is looked up ahead
+  //! As Adam's.
+  const float* device_scale = nullptr;
 };
 
 namespace detail {
+
+//! What gradients are multiplied by.
+template <class Step>
+WEFT_HOST_DEVICE float scale_of(const Step& step) {
+  return step.device_scale == nullptr ? step.gradient_scale : *step.device_scale;
+}
+
+//! Whether a device found that nothing is to be changed.
+template <class Step>
+WEFT_HOST_DEVICE bool is_left_out(const Step& step) {
+  return step.device_scale != nullptr && *step.device_scale == 0.0f;
+}
 
 struct AdamBlock {
   AdamStep s;
@@ -43,10 +60,11 @@ struct AdamBlock {
 
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t first, index_t count, index_t) const {
+    if (is_left_out(s)) return;
+    const float scale = scale_of(s);
     lanes.for_each(count, [&](auto c) {
       auto value = simd::load(values + first, c);
-      const auto g =
-          simd::load(gradients + first, c) * s.gradient_scale + value * s.coupled_decay;
+      const auto g = simd::load(gradients + first, c) * scale + value * s.coupled_decay;
       const auto m = simd::load(first_moments + first, c);
       const auto v = simd::load(second_moments + first, c);
       const auto m_next = m + (g - m) * s.share1;
@@ -69,9 +87,11 @@ struct SgdBlock {
 
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t first, index_t count, index_t) const {
+    if (is_left_out(s)) return;
+    const float scale = scale_of(s);
     lanes.for_each(count, [&](auto c) {
       const auto value = simd::load(values + first, c);
-      auto g = simd::load(gradients + first, c) * s.gradient_scale + value * s.decay;
+      auto g = simd::load(gradients + first, c) * scale + value * s.decay;
       if (velocities != nullptr) {
         const auto velocity =
             s.first ? g : simd::load(velocities + first, c) * s.momentum + g;

@@ -101,6 +101,14 @@ struct Chunked {
   [[nodiscard]] nn::Result<LossSum, Saved<D>> forward(nn::Context<D>& ctx,
                                                       const Rows<channels, D>& x,
                                                       const Tensor<token_t, D>& labels) const {
+    auto [later, saved] = forward_later(ctx, x, labels);
+    return {later, std::move(saved)};
+  }
+
+  //! The same without waiting for a device that is still computing it.
+  template <class D>
+  [[nodiscard]] nn::Result<LaterLoss<D>, Saved<D>> forward_later(
+      nn::Context<D>& ctx, const Rows<channels, D>& x, const Tensor<token_t, D>& labels) const {
     const index_t N = x.values.rows();
     if (labels.size() != N) {
       throw ShapeError(text("Chunked: ", N, " rows and ", labels.size(), " labels"));
@@ -118,7 +126,8 @@ struct Chunked {
         forward_group(ctx, x, labels, {first, first + group}, losses, saved.dx);
       }
     }
-    return {total(labels, losses), std::move(saved)};
+    const bool ignores = criterion.ignored != ops::ignore_nothing;
+    return {{losses, ignores ? labels : Tensor<token_t, D>(), criterion.ignored}, std::move(saved)};
   }
 
   //! The gradient of the model's output.
@@ -175,18 +184,6 @@ struct Chunked {
     generator.logits(ctx, x, logits);
     ops::cross_entropy(ctx.device(), logits, generator.bias_view(ctx), labels, criterion.ignored,
                        criterion.smoothing, ctx.training(), losses.reshaped({losses.size()}));
-  }
-
-  template <class D>
-  [[nodiscard]] LossSum total(const Tensor<token_t, D>& labels,
-                              const Tensor<float, D>& losses) const {
-    double sum = 0.0;
-    for (const float loss : to_host(losses)) sum += static_cast<double>(loss);
-    index_t count = labels.size();
-    if (criterion.ignored != ops::ignore_nothing) {
-      for (const token_t label : to_host(labels)) count -= label == criterion.ignored ? 1 : 0;
-    }
-    return {Sum<of::Loss>(sum), Count<of::Tokens>(count)};
   }
 };
 

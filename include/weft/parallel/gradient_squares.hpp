@@ -71,9 +71,7 @@ class GradientSquares {
                            messages);
     exposed.wait(transfer, *device_, "wait for squared sums");
     for_packed([](double packed_sum, double& sum) { sum = packed_sum; });
-    double squares = 0.0;
-    for (const double sum : by_block_) squares += sum;
-    return squares;
+    return ops::ordered_sum(by_block_);
   }
 
   //! The sums of all ranks' blocks, after `gather`.

@@ -92,16 +92,17 @@ class LaneRunner {
   void run(const Recipe& recipe, Range lanes, const B& batch, bool is_first, const float* values,
            RandomKey key, std::span<LossSum> losses, const Ready& ready = {}) {
     if (is_first) forget(lanes);
+    LaterLosses<B> later(losses);
     for (index_t lane = lanes.begin; lane < lanes.end; ++lane) {
       if (at(lane) == nullptr) at(lane) = acquire();
       if (ready && lane + 1 == lanes.end) {
-        run_lane(recipe, lane, batch, values, key, losses, [&, lane](int slot) {
+        run_lane(recipe, lane, batch, values, key, later, [&, lane](int slot) {
           const auto [offset, size] = layout().slots[static_cast<std::size_t>(slot)];
           add_finished_pairs(lane, offset, size);
           ready(slot);
         });
       } else {
-        run_lane(recipe, lane, batch, values, key, losses, {});
+        run_lane(recipe, lane, batch, values, key, later, {});
         add_finished_pairs(lane, 0, layout().gradients);
       }
       for (index_t added = lanes.begin; added <= lane; ++added) {
@@ -110,6 +111,7 @@ class LaneRunner {
         }
       }
     }
+    later.wait();
   }
 
   //! Runs `lanes` on a batch that is not the update's last, and keeps the sum of every lane.
@@ -117,10 +119,12 @@ class LaneRunner {
   void accumulate(const Recipe& recipe, Range lanes, const B& batch, bool is_first,
                   const float* values, RandomKey key, std::span<LossSum> losses) {
     if (is_first) forget(lanes);
+    LaterLosses<B> later(losses);
     for (index_t lane = lanes.begin; lane < lanes.end; ++lane) {
       if (at(lane) == nullptr) at(lane) = acquire();
-      run_micro_batches(recipe, lane, batch, values, key, losses, {});
+      run_micro_batches(recipe, lane, batch, values, key, later, {});
     }
+    later.wait();
   }
 
   //! The sum of gradients that lane l holds, or null.
@@ -148,9 +152,34 @@ class LaneRunner {
  private:
   using Gradients = nn::Gradients<D>;
 
+  //! The losses of a batch's micro-batches, which nobody waits for until the last is under way.
+  template <class B>
+  class LaterLosses {
+   public:
+    explicit LaterLosses(std::span<LossSum> losses) : losses_(losses) {}
+
+    template <class L>
+    void put(index_t micro_batch, L&& loss) {
+      later_.emplace_back(micro_batch, std::forward<L>(loss));
+    }
+    void wait() {
+      for (auto& [m, loss] : later_) losses_[static_cast<std::size_t>(m)] = loss;
+    }
+
+   private:
+    using Loss =
+        decltype(std::declval<const Objective&>()
+                     .forward_later(std::declval<nn::Context<D>&>(),
+                                    std::declval<const B&>().part(std::declval<D&>(), Range()))
+                     .output);
+
+    std::span<LossSum> losses_;
+    std::vector<std::pair<index_t, Loss>> later_;
+  };
+
   template <class B>
   void run_lane(const Recipe& recipe, index_t lane, const B& batch, const float* values,
-                RandomKey key, std::span<LossSum> losses, const Ready& ready) {
+                RandomKey key, LaterLosses<B>& losses, const Ready& ready) {
     run_micro_batches(recipe, lane, batch, values, key, losses, ready);
     Gradients& sum = *at(lane);
     if (ready) sum.watch(ready);  // also where no micro-batch had a sentence
@@ -159,7 +188,7 @@ class LaneRunner {
 
   template <class B>
   void run_micro_batches(const Recipe& recipe, index_t lane, const B& batch, const float* values,
-                         RandomKey key, std::span<LossSum> losses, const Ready& ready) {
+                         RandomKey key, LaterLosses<B>& losses, const Ready& ready) {
     Gradients& sum = *at(lane);
     const Range micro_batches = share(recipe.micro_batches, recipe.lanes, lane);
     for (index_t m = micro_batches.begin; m < micro_batches.end; ++m) {
@@ -170,11 +199,11 @@ class LaneRunner {
       nn::Context<D> ctx(*device_, values, sum, key, observer_);
       auto [loss, saved] = [&] {
         const TraceSpan span(*device_, "forward", m);
-        return objective_->forward(ctx, batch.part(*device_, range));
+        return objective_->forward_later(ctx, batch.part(*device_, range));
       }();
       const TraceSpan span(*device_, "backward", m);
       objective_->backward(ctx, std::move(saved));
-      losses[static_cast<std::size_t>(m)] = loss;
+      losses.put(m, std::move(loss));
     }
   }
 

@@ -3,7 +3,9 @@
 //! @file A loss as a sum and the count that it will be divided by.
 #pragma once
 
+#include <weft/core/index.hpp>
 #include <weft/core/sum_count.hpp>
+#include <weft/tensor/tensor.hpp>
 
 namespace weft::parallel {
 
@@ -17,6 +19,24 @@ struct LossSum {
     loss += other.loss;
     tokens += other.tokens;
     return *this;
+  }
+};
+
+//! The losses of some rows, which a device may still be computing. As a LossSum it waits for them.
+template <class D>
+struct LaterLoss {
+  Tensor<float, D> losses;      //!< (N), 0 where the label is ignored
+  Tensor<token_t, D> ignoring;  //!< (N), the labels, or empty if none is ignored
+  token_t ignored;              //!< the label that counts for nothing
+
+  operator LossSum() const {
+    double sum = 0.0;
+    for (const float loss : to_host(losses)) sum += static_cast<double>(loss);
+    index_t count = losses.size();
+    if (!ignoring.empty()) {
+      for (const token_t label : to_host(ignoring)) count -= label == ignored ? 1 : 0;
+    }
+    return {Sum<of::Loss>(sum), Count<of::Tokens>(count)};
   }
 };
 

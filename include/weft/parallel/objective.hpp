@@ -60,11 +60,20 @@ class Objective {
   template <class Input, class D>
   [[nodiscard]] nn::Result<LossSum, Saved<D>> forward(nn::Context<D>& ctx,
                                                       const MicroBatch<Input, D>& batch) const {
+    auto [later, saved] = forward_later(ctx, batch);
+    return {later, std::move(saved)};
+  }
+
+  //! The same, as what becomes a LossSum: a loss with a `forward_later` may still be computing it.
+  template <class Input, class D>
+  [[nodiscard]] auto forward_later(nn::Context<D>& ctx, const MicroBatch<Input, D>& batch) const {
     auto [output, saved_model] = model_.forward(ctx, batch.input);
     if (!ctx.training()) saved_model = {};  // no backward pass comes for it
     ctx.hold_gradients();                   // the loss may come in chunks
-    auto [sum, saved_loss] = loss_.forward(ctx, output, batch.labels);
-    return {sum, {std::move(saved_model), std::move(saved_loss), output.layout}};
+    auto [sum, saved_loss] = loss_later(ctx, output, batch.labels);
+    using Sum = decltype(sum);
+    return nn::Result<Sum, Saved<D>>{
+        std::move(sum), {std::move(saved_model), std::move(saved_loss), output.layout}};
   }
 
   //! The gradient of the *sum* of losses goes to the context.
@@ -76,6 +85,16 @@ class Objective {
   }
 
  private:
+  template <class D, class Output>
+  [[nodiscard]] auto loss_later(nn::Context<D>& ctx, const Output& output,
+                                const Tensor<token_t, D>& labels) const {
+    if constexpr (requires { loss_.forward_later(ctx, output, labels); }) {
+      return loss_.forward_later(ctx, output, labels);
+    } else {
+      return loss_.forward(ctx, output, labels);
+    }
+  }
+
   template <class Module>
   static Module placed(Module module, nn::ParameterLayout& layout) {
     nn::place_trained(module, layout);

@@ -340,9 +340,7 @@ class PipelineParallel : public OverRanks<C> {
                             [&](int r) { return ranges[static_cast<std::size_t>(r)]; },
                             {"all_gather", "squared sums", comm::Purpose::none, state_.steps()});
     add_divided_blocks(sums);
-    double squares = 0.0;
-    for (const double sum : sums) squares += sum;
-    return squares;
+    return ops::ordered_sum(sums);
   }
 
   //! The sums of blocks that several ranks have parts of, on every rank.

@@ -20,7 +20,7 @@
 #include <weft/ops/blocks.hpp>
 #include <weft/ops/check_finite.hpp>
 #include <weft/ops/reduce.hpp>
-#include <weft/optim/clip.hpp>
+#include <weft/optim/gradient_scale.hpp>
 #include <weft/optim/optimizer.hpp>
 #include <weft/parallel/lanes.hpp>
 #include <weft/parallel/recipe.hpp>
@@ -50,7 +50,8 @@ class TrainingState {
         layout_(&layout),
         owned_(std::move(owned)),
         values_(to_device<float>(device, values, {layout.values})),
-        block_sums_(device, {ops::block_count(layout.trained)}) {
+        block_sums_(device, {ops::block_count(layout.trained)}),
+        scale_(device, {1}) {
     values_.mark(MemoryKind::parameters);
     index_t count = 0;
     for (const Range piece : owned_) count += piece.size();
@@ -119,9 +120,20 @@ class TrainingState {
       const Range blocks = share(ops::block_count(n), parts, part);
       ops::sum_of_squares(device, n, blocks.begin, blocks.end, gradients, block_sums_.data());
     });
-    double squares = 0.0;
-    for (const double sum : to_host(block_sums_)) squares += sum;
-    return apply(on_all, recipe, gradients, squares, loss, rate);
+    if constexpr (waits_late) {
+      // The host waits once, when all is queued.
+      on_all([&](D& device, index_t part, index_t) {
+        if (part != 0) return;
+        optim::find_gradient_scale(device, block_sums_, loss.tokens.value(), recipe.clip_norm,
+                                   scale_);
+      });
+      auto step = optimizer_.step(updates_ + 1, rate, 0.0);
+      step.device_scale = &scale_.data()->rounded;
+      update_owned(on_all, step, gradients);
+      return report(to_host(scale_)[0], loss);
+    } else {
+      return apply(on_all, recipe, gradients, ops::ordered_sum(to_host(block_sums_)), loss, rate);
+    }
   }
 
   //! Updates the owned parameters from the whole batch's gradient, the sum of whose squares is
@@ -129,18 +141,32 @@ class TrainingState {
   template <class OnAll>
   [[nodiscard]] StepReport apply(const OnAll& on_all, const Recipe& recipe, const float* gradients,
                                  double squares, const LossSum& loss, double rate) {
-    StepReport report{loss};
-    const index_t tokens = loss.tokens.value();
-    report.skipped = tokens == 0 || !std::isfinite(squares);
-    if (tokens > 0) report.gradient_norm = std::sqrt(squares) / static_cast<double>(tokens);
-    if (report.skipped) {
-      ++skipped_;
-      return report;
+    const optim::GradientScale scale(squares, loss.tokens.value(), recipe.clip_norm);
+    if (scale.factor > 0.0) {
+      update_owned(on_all, optimizer_.step(updates_ + 1, rate, scale.factor), gradients);
     }
-    ++updates_;
-    const double scale =
-        optim::clip_factor(report.gradient_norm, recipe.clip_norm) / static_cast<double>(tokens);
-    const auto step = optimizer_.step(updates_, rate, scale);
+    return report(scale, loss);
+  }
+
+ private:
+  //! Whether the device itself finds what gradients are multiplied by, so that nobody waits for it.
+  static constexpr bool waits_late = !D::on_host && requires(typename Optimizer::Step step) {
+    step.device_scale;
+  };
+
+  //! What an update did, or why it did nothing.
+  StepReport report(const optim::GradientScale& scale, const LossSum& loss) {
+    StepReport made{loss};
+    const index_t tokens = loss.tokens.value();
+    if (tokens > 0) made.gradient_norm = std::sqrt(scale.squares) / static_cast<double>(tokens);
+    made.skipped = scale.factor == 0.0;
+    ++(made.skipped ? skipped_ : updates_);
+    return made;
+  }
+
+  template <class OnAll>
+  void update_owned(const OnAll& on_all, const typename Optimizer::Step& step,
+                    const float* gradients) {
     index_t place = 0;
     for (const Range piece : owned_) {
       optim::StatePointers<Optimizer> state{};
@@ -156,10 +182,8 @@ class TrainingState {
                                  View<const float>(values_.data() + piece.begin, {piece.size()}));
       place += piece.size();
     }
-    return report;
   }
 
- private:
   template <class OnAll>
   void reduce(const OnAll& on_all, std::vector<float*>& lanes) {
     const auto count = static_cast<index_t>(lanes.size());
@@ -199,6 +223,7 @@ class TrainingState {
   Tensor<float, D> values_;
   std::array<Tensor<float, D>, buffers> state_;
   Tensor<double, D> block_sums_;
+  Tensor<optim::GradientScale, D> scale_;  // where `waits_late`
   index_t updates_ = 0;
   index_t skipped_ = 0;
 };

@@ -1,0 +1,77 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file What a gradient is multiplied by in an update: one over the tokens, times what clipping
+//! asks for.
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include <weft/core/host_device.hpp>
+#include <weft/core/index.hpp>
+#include <weft/ops/reduce.hpp>
+#include <weft/optim/clip.hpp>
+#include <weft/tensor/tensor.hpp>
+#include <weft/tensor/view.hpp>
+
+namespace weft::optim {
+
+namespace detail {
+
+//! Code for a GPU may not call std::numeric_limits.
+inline constexpr double largest_double = std::numeric_limits<double>::max();
+
+}  // namespace detail
+
+//! A gradient's size, and what it is multiplied by.
+struct GradientScale {
+  double squares = 0.0;  //!< the sum of the squares of the gradient of the *sum* of losses
+  double factor = 0.0;   //!< 0 if nothing is to be changed
+  float rounded = 0.0f;  //!< the factor, for `device_scale` of an optimizer's step
+
+  GradientScale() = default;
+
+  //! The factor is 0 if `sum_of_squares` is not finite, or no token counts. `limit`: of the norm of
+  //! the mean gradient, or 0.
+  WEFT_HOST_DEVICE GradientScale(double sum_of_squares, index_t tokens, double limit)
+      : squares(sum_of_squares) {
+    if (tokens == 0 || !(squares <= detail::largest_double)) return;
+    const auto count = static_cast<double>(tokens);
+    factor = clip_factor(std::sqrt(squares) / count, limit) / count;
+    rounded = static_cast<float>(factor);
+  }
+};
+
+namespace detail {
+
+struct ScaleElement {
+  const double* groups;
+  index_t n;
+  index_t tokens;
+  double limit;
+  GradientScale* scale;
+
+  template <class Lanes>
+  WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t) const {
+    lanes.at(0, [&] {
+      double squares = 0.0;
+      for (index_t group = 0; group < n; ++group) squares += groups[group];
+      *scale = GradientScale(squares, tokens, limit);
+    });
+  }
+};
+
+}  // namespace detail
+
+//! Finds on a device what `GradientScale(ops::ordered_sum(sums), tokens, limit)` is, to the bit.
+//!
+//! **Shapes.** sums: (blocks), of squares. scale: (1).
+template <class D>
+void find_gradient_scale(D& device, View<const double> sums, index_t tokens, double limit,
+                         const Tensor<GradientScale, D>& scale) {
+  const Tensor<double, D> groups = ops::group_sums(device, sums);
+  device.for_rows(1, groups.size(),
+                  detail::ScaleElement{groups.data(), groups.size(), tokens, limit, scale.data()});
+}
+
+}  // namespace weft::optim
