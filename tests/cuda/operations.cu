@@ -261,7 +261,7 @@ Results<D> attend(D& device, index_t size, bool causal, const ops::DropoutMask& 
 }  // namespace
 
 TEST_CASE("attention and its gradients are those of a processor") {
-  for (const index_t size : {5, 32, 48, 128}) {
+  for (const index_t size : {5, 32, 48, 128, 200}) {
     for (const bool causal : {false, true}) {
       for (const auto& mask : {nothing_dropped, some_dropped}) {
         CAPTURE(size, causal, mask.active());
@@ -276,7 +276,7 @@ TEST_CASE("attention of rounded factors differs from that of floats by what roun
   Cpu cpu;
   Cuda gpu;
   gpu.set_product_precision(ProductPrecision::bfloat16);
-  for (const index_t size : {8, 32, 64, 100}) {
+  for (const index_t size : {8, 32, 64, 100, 256}) {
     for (const bool causal : {false, true}) {
       const Results<Cpu> expected = attend(cpu, size, causal, some_dropped);
       const Results<Cuda> found = attend(gpu, size, causal, some_dropped);
@@ -296,10 +296,10 @@ TEST_CASE("attention of rounded factors differs from that of floats by what roun
   }
 }
 
-TEST_CASE("a head of more than 128 channels is refused") {
+TEST_CASE("a head of more than 256 channels is refused") {
   Cuda gpu;
-  CHECK_THROWS_WITH(attend(gpu, 136, false, nothing_dropped),
-                    Catch::Contains("a head of 136 channels; a GPU takes 128"));
+  CHECK_THROWS_WITH(attend(gpu, 264, false, nothing_dropped),
+                    Catch::Contains("a head of 264 channels; a GPU takes 256"));
 }
 
 TEST_CASE("products of rounded factors are those of a processor") {

@@ -17,7 +17,7 @@ namespace weft::ops {
 //! **Shapes.** q, out: Nq rows of heads * head_size. k, v: Nk rows. log_sums: (Nq, heads), the
 //! logarithm of the sum of the exponentials of each row of scores, kept for the backward pass.
 //! **Errors.** ShapeError unless there are as many sequences of queries as of keys. A query whose
-//! sequence has no keys gets zeros. On a GPU a `HeadSize` above 128 does not compile, and one that
+//! sequence has no keys gets zeros. On a GPU a `HeadSize` above 256 does not compile, and one that
 //! is known later is a ShapeError.
 //! **Source.** Vaswani et al. 2017, eq. 1; tiling as Dao et al., FlashAttention, 2022.
 template <class D, class Head = AnyHeadSize>

@@ -9,6 +9,8 @@
 //! **Source.** Dao: FlashAttention-2 (2023).
 #pragma once
 
+#include <bit>
+#include <cstdint>
 #include <type_traits>
 
 #include <weft/device/cuda.cuh>
@@ -18,12 +20,13 @@
 
 namespace weft::ops::detail {
 
-//! Calls `f` with the number of columns that a head takes, as a constant: 16, 32, 64 or 128.
+//! Calls `f` with the number of columns that a head takes, as a constant: 16, 32, 64, 128 or 256.
 template <index_t N, class F>
 void with_head_columns(HeadSize<N>, index_t, const F& f) {
-  static_assert(N <= 128,
-                "attention on a GPU takes heads of up to 128 channels: choose more heads");
-  f(std::integral_constant < int, N <= 16 ? 16 : N <= 32 ? 32 : N <= 64 ? 64 : 128 > ());
+  static_assert(N <= 256,
+                "attention on a GPU takes heads of up to 256 channels: choose more heads");
+  constexpr int columns = static_cast<int>(std::bit_ceil(static_cast<unsigned>(N)));
+  f(std::integral_constant < int, columns<16 ? 16 : columns>());
 }
 
 //! The same for a head size that is known now.
@@ -35,7 +38,8 @@ void with_head_columns(AnyHeadSize, index_t head_size, const F& f) {
   if (head_size <= 32) return f(std::integral_constant<int, 32>());
   if (head_size <= 64) return f(std::integral_constant<int, 64>());
   if (head_size <= 128) return f(std::integral_constant<int, 128>());
-  throw ShapeError(text("attention: a head of ", head_size, " channels; a GPU takes 128"));
+  if (head_size <= 256) return f(std::integral_constant<int, 256>());
+  throw ShapeError(text("attention: a head of ", head_size, " channels; a GPU takes 256"));
 }
 
 //! Calls `f(products, columns)` with the products of the device's precision and the columns of a
@@ -102,8 +106,9 @@ void attention_backward(Cuda& device, const AttentionBackward<Cuda>& a, Head siz
                   deltas.data(), a.dout, a.dq);
     const int key_rows = attention_block_rows<columns()>(keys);
     const index_t key_words = attention_words<Products, columns()>(key_rows, 2, tile, 2 * tile);
-    device.launch("attention_backward for keys",
-                  attention_grid(a.problem, keys, key_rows, key_words),
+    CudaGrid key_grid = attention_grid(a.problem, keys, key_rows, key_words);
+    key_grid.x *= columns() / key_gradient_columns<columns()>;
+    device.launch("attention_backward for keys", key_grid,
                   attention_key_gradients<Products, columns()>, head, a.q, a.k, a.v, a.log_sums,
                   deltas.data(), a.dout, a.dk, a.dv);
   });

@@ -70,6 +70,11 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>)
   }
 }
 
+//! How many columns of both gradients a block of keys finds: those of larger heads are found by
+//! several blocks.
+template <int Columns>
+constexpr int key_gradient_columns = Columns < 128 ? Columns : 128;
+
 //! A block has 16 keys a warp, and finds their gradients and those of their values from all
 //! queries.
 template <class Products, int Columns>
@@ -79,7 +84,9 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>)
                             HeadRows<const float> dout, HeadRows<float> dk, HeadRows<float> dv) {
   constexpr int R = attention_tile<Products, Columns>;
   using Tile = WarpTile<Products, Columns>;
-  const BlockRows rows(head.key_starts);
+  constexpr int own = key_gradient_columns<Columns>;
+  const int first_column = static_cast<int>(blockIdx.x % (Columns / own)) * own;
+  const BlockRows rows(head.key_starts, Columns / own);
   if (rows.block_is_empty()) return;
   SharedWords shared;
   const Tile keys = shared.tile<Tile>(rows.block_rows), values = shared.tile<Tile>(rows.block_rows);
@@ -97,7 +104,7 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>)
   const index_t all_queries = query_end - query_begin;
   const int in_group = static_cast<int>(rows.block_first % DropoutMask::group_columns);
   const int lane_key = in_group + rows.in_block + static_cast<int>(threadIdx.x) % 32 / 4;
-  WarpPiece dk_sums[Columns / 8] = {}, dv_sums[Columns / 8] = {};
+  WarpPiece dk_sums[own / 8] = {}, dv_sums[own / 8] = {};
   for (index_t tile = head.causal ? rows.block_first / R * R : 0; tile < all_queries; tile += R) {
     __syncthreads();
     load_rows(queries, R, head, q, query_begin + tile, query_end);
@@ -129,13 +136,13 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>)
       dscore = p * (dscore * factor - delta[query]) * head.scale;
       score = p * factor;
     });
-    add_weighted_rows<R>(dv_sums, scores, douts);
-    add_weighted_rows<R>(dk_sums, dscores, queries);
+    add_weighted_rows<R>(dv_sums, scores, douts, first_column);
+    add_weighted_rows<R>(dk_sums, dscores, queries, first_column);
   }
   if (rows.warp_is_empty()) return;
   const auto once = [](int) { return 1.0f; };
-  store_rows(head, rows, dk_sums, dk, once);
-  store_rows(head, rows, dv_sums, dv, once);
+  store_rows(head, rows, dk_sums, dk, once, first_column);
+  store_rows(head, rows, dv_sums, dv, once, first_column);
 }
 
 }  // namespace weft::ops::detail

@@ -15,13 +15,14 @@ namespace weft::ops::detail {
 
 inline constexpr int warp_rows = 16;  // queries, or keys, of a warp
 
-//! The most warps of a block, and the rows of the tiles that all of them walk over. Heads of 128
-//! channels take half as many, so that what a warp has fits into registers, and a block into 99
-//! KiB.
+//! The most warps of a block, and the rows of the tiles that all of them walk over: fewer for large
+//! heads, so that what a warp has fits into registers, and a block into 99 KiB.
 template <int Columns>
-constexpr int attention_warps = Columns == 128 ? 4 : 8;
+constexpr int attention_warps = Columns > 128  ? 2
+                                : Columns > 64 ? 4
+                                               : 8;
 template <class Products, int Columns>
-constexpr int attention_tile = (Products::per_word == 2 ? 64 : 32) / (Columns == 128 ? 2 : 1);
+constexpr int attention_tile = (Products::per_word == 2 ? 64 : 32) / (Columns > 64 ? 2 : 1);
 
 inline constexpr float log2_e = 1.44269504f, ln_2 = 0.693147181f;
 
@@ -65,11 +66,12 @@ struct BlockRows {
   index_t block_first;
   int in_block;  // this warp's first, counted from the block's
 
-  __device__ explicit BlockRows(const index_t* starts)
+  //! `shares`: how many blocks have the same rows.
+  __device__ explicit BlockRows(const index_t* starts, unsigned shares = 1)
       : begin(starts[blockIdx.z]),
         count(starts[blockIdx.z + 1] - begin),
         block_rows(static_cast<int>(blockDim.x) / 32 * warp_rows),
-        block_first(static_cast<index_t>(blockIdx.x) * block_rows),
+        block_first(static_cast<index_t>(blockIdx.x / shares) * block_rows),
         in_block(static_cast<int>(threadIdx.x) / 32 * warp_rows) {}
 
   [[nodiscard]] __device__ bool block_is_empty() const { return block_first >= count; }
@@ -142,11 +144,12 @@ __device__ T* row_of_head(const CudaHead& head, HeadRows<T> rows, index_t row) {
   return rows.data + row * rows.stride + head.channel();
 }
 
-//! Writes this warp's rows, each times factor(lower).
+//! Writes this warp's rows, each times factor(lower), from channel `first` of the head on.
 template <int Pieces, class Factor>
 __device__ void store_rows(const CudaHead& head, const BlockRows& rows, WarpPiece (&sums)[Pieces],
-                           HeadRows<float> to, Factor factor) {
-  for_each_element(sums, [&](float sum, int lower, int c) {
+                           HeadRows<float> to, Factor factor, int first = 0) {
+  for_each_element(sums, [&](float sum, int lower, int column) {
+    const int c = first + column;
     const index_t row = rows.of_lane(lower);
     if (row < rows.count && c < head.head_size) {
       row_of_head(head, to, rows.begin + row)[c] = sum * factor(lower);

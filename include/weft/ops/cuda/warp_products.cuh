@@ -161,16 +161,16 @@ __device__ void multiply_by_rows(WarpPiece (&scores)[R / 8], WarpTile<Products, 
   }
 }
 
-//! sums (16, Columns) += weights (16, R) b, where b is the R rows of a tile.
-template <int R, class Products, int Columns>
-__device__ void add_weighted_rows(WarpPiece (&sums)[Columns / 8], const WarpPiece (&weights)[R / 8],
-                                  WarpTile<Products, Columns> b) {
+//! sums (16, 8 N) += weights (16, R) b, where b is the R rows of a tile, from column `first` on.
+template <int R, class Products, int Columns, int N>
+__device__ void add_weighted_rows(WarpPiece (&sums)[N], const WarpPiece (&weights)[R / 8],
+                                  WarpTile<Products, Columns> b, int first = 0) {
 #pragma unroll
   for (int step = 0; step < R / Products::terms; ++step) {
     const auto left = Products::left(weights, step);
 #pragma unroll
-    for (int n = 0; n < Columns; n += 16) {
-      Products::multiply_rows(sums[n / 8], sums[n / 8 + 1], left, b, step, n);
+    for (int n = 0; n < N; n += 2) {
+      Products::multiply_rows(sums[n], sums[n + 1], left, b, step, first + n * 8);
     }
   }
 }
