@@ -4,15 +4,14 @@
 // A training step of the language model of PyTorch's pipeline tutorial, an eighth as wide: 4 layers
 // of d_model = d_ff = 512, 28,782 words, gradients clipped at 0.5, SGD. See serve.hpp.
 
+#include "text_batch.hpp"
 #include "training.hpp"
 
-#include <weft/data/token_rows.hpp>
 #include <weft/nn/criteria.hpp>
 #include <weft/nn/language_model.hpp>
 #include <weft/optim/sgd.hpp>
 #include <weft/parallel/chunked.hpp>
 #include <weft/parallel/gradient_accumulation.hpp>
-#include <weft/train/device_batch.hpp>
 
 using namespace weft;
 using namespace benchmark;
@@ -30,31 +29,6 @@ constexpr nn::LanguageModelShape shape{.d_model = 512,
 using Model = nn::LanguageModel<shape>;
 using Loss = Chunked<nn::LanguageModelGenerator<shape>, nn::CrossEntropy>;
 
-//! Token i of a text: the same in peers/torch_language_model.py.
-token_t word(index_t i) { return static_cast<token_t>((i * 7919 + 13) % vocabulary); }
-
-//! Sequences of a text, each token's label the next one.
-struct TextBatch {
-  data::TokenRows input, labels;
-
-  TextBatch(index_t sequences, index_t length) {
-    for (index_t i = 0; i < sequences * length; ++i) {
-      input.tokens.push_back(word(i));
-      labels.tokens.push_back(word(i + 1));
-      if ((i + 1) % length == 0) {
-        input.end_row();
-        labels.end_row();
-      }
-    }
-  }
-  [[nodiscard]] index_t size() const { return input.size(); }
-  template <class D>
-  [[nodiscard]] parallel::MicroBatch<TokenSequences<D>, D> part(D& device, Range range) const {
-    return {train::to_sequences(device, input, range),
-            train::to_sequences(device, labels, range).ids};
-  }
-};
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -69,7 +43,7 @@ int main(int argc, char** argv) {
                 Model(vocabulary, 1024, nn::Dropouts::everywhere(settings.at("dropout"))),
                 nn::CrossEntropy()),
             optim::Sgd(), {.clip_norm = 0.5});
-        const TextBatch batch(settings.at("sequences"), settings.at("length"));
+        const TextBatch batch(settings.at("sequences"), settings.at("length"), vocabulary);
         return serve(training_commands(strategy, batch, /*rate=*/0.1));
       });
 }

@@ -1,0 +1,138 @@
+# SPDX-FileCopyrightText: 2026 The weft authors
+# SPDX-License-Identifier: Apache-2.0
+"""What PyTorch makes of a GPU: the figures of benchmarks/gpu.cu, line by line.
+
+usage: torch_gpu.py [--small]    small sizes, on a processor if there is no GPU
+"""
+import json
+import statistics
+import sys
+import time
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+REPEATS, WARM_UP = 10, 2
+SMALL = "--small" in sys.argv[1:]
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def seconds(call):
+    times = []
+    for repeat in range(WARM_UP + REPEATS):
+        if DEVICE == "cuda":
+            torch.cuda.synchronize()
+        begin = time.perf_counter()
+        call()
+        if DEVICE == "cuda":
+            torch.cuda.synchronize()
+        if repeat >= WARM_UP:
+            times.append(time.perf_counter() - begin)
+    return statistics.quantiles(times, n=4, method="inclusive")
+
+
+def report(suite, subject, metric, amount, time_s):
+    low, middle, high = time_s
+    print(json.dumps({"suite": suite, "subject": subject, "metric": metric,
+                      "median": amount / middle, "lower_quartile": amount / high,
+                      "upper_quartile": amount / low, "time_ms": 1000 * middle,
+                      "repeats": REPEATS}), flush=True)
+
+
+def attention(tokens, length, size, causal):
+    """2,048 channels in all; by whatever kernel PyTorch chooses. Causal counts as half."""
+    shape = (tokens // length, 2048 // size, length, size)
+    q, k, v = (torch.randn(shape, device=DEVICE, dtype=torch.bfloat16, requires_grad=True)
+               for _ in range(3))
+    dy = torch.randn(shape, device=DEVICE, dtype=torch.bfloat16)
+    work = 4e-12 * tokens * length * 2048 / (2 if causal else 1)
+    name = f"head_{size}.length_{length}" + (".causal" if causal else "")
+    forward = lambda: F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+    report(f"attention.forward.{name}", "torch_sdpa_bfloat16", "teraflops_per_second", work,
+           seconds(forward))
+    y = forward()
+    report(f"attention.backward.{name}", "torch_sdpa_bfloat16", "teraflops_per_second", 2.5 * work,
+           seconds(lambda: torch.autograd.grad(y, (q, k, v), dy, retain_graph=True)))
+
+
+def adam(n):
+    parameter = nn.Parameter(torch.zeros(n, device=DEVICE))
+    parameter.grad = torch.zeros_like(parameter)
+    optimizer = torch.optim.Adam([parameter], lr=1e-4, fused=True)
+    report("adam", "torch_fused", "gigabytes_per_second", 28e-9 * n, seconds(optimizer.step))
+
+
+class LanguageModel(nn.Module):
+    def __init__(self, width, heads, layers, vocabulary):
+        super().__init__()
+        self.embedding = nn.Embedding(vocabulary, width)
+        layer = nn.TransformerEncoderLayer(width, heads, width, 0.2, batch_first=True)
+        self.encoder = nn.TransformerEncoder(layer, layers, enable_nested_tensor=False)
+        self.decoder = nn.Linear(width, vocabulary)
+
+    def forward(self, tokens):
+        mask = nn.Transformer.generate_square_subsequent_mask(tokens.shape[1], device=DEVICE)
+        return self.decoder(self.encoder(self.embedding(tokens), mask=mask, is_causal=True))
+
+
+class Translator(nn.Module):
+    def __init__(self, width, heads, inner, layers, vocabulary):
+        super().__init__()
+        self.embedding = nn.Embedding(vocabulary, width)
+        self.transformer = nn.Transformer(width, heads, layers, layers, inner, 0.1,
+                                          batch_first=True)
+        self.generator = nn.Linear(width, vocabulary, bias=False)
+        self.generator.weight = self.embedding.weight
+
+    def forward(self, tokens):
+        x = self.embedding(tokens)
+        mask = nn.Transformer.generate_square_subsequent_mask(tokens.shape[1], device=DEVICE)
+        return self.generator(self.transformer(x, x, tgt_mask=mask, tgt_is_causal=True))
+
+
+def training(suite, make_model, shape, vocabulary, smoothing):
+    tokens = torch.arange(shape[0] * shape[1], device=DEVICE).reshape(shape) * 7919 % vocabulary
+    labels = ((tokens + 7919) % vocabulary).flatten()
+    for subject in ("torch_eager_bfloat16", "torch_compile_bfloat16"):
+        torch.manual_seed(1)
+        model = make_model().to(DEVICE)
+        optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, fused=True)
+
+        def loss():
+            with torch.autocast(DEVICE, dtype=torch.bfloat16):
+                logits = model(tokens).flatten(0, 1)
+                return F.cross_entropy(logits, labels, label_smoothing=smoothing)
+
+        loss_of = torch.compile(loss) if "compile" in subject else loss
+
+        def step():
+            loss_of().backward()
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=True)
+
+        try:
+            report(suite, subject, "tokens_per_second", tokens.numel(), seconds(step))
+        except torch.OutOfMemoryError as error:
+            print(json.dumps({"suite": suite, "subject": subject, "error": str(error)}), flush=True)
+        del model, optimizer
+
+
+def main():
+    for length in (24,) if SMALL else (512, 2048, 8192, 16384):
+        for causal in (False, True):
+            for size in (64, 128):
+                attention(48 if SMALL else 16384, length, size, causal)
+    adam(10_000 if SMALL else 1_500_000_000)
+    if SMALL:
+        training("language_model_toy.step", lambda: LanguageModel(64, 4, 2, 100), (2, 9), 100, 0.0)
+        training("transformer_toy.step", lambda: Translator(64, 4, 64, 1, 100), (3, 8), 100, 0.1)
+        return
+    training("transformer_big.step", lambda: Translator(1024, 16, 4096, 6, 32768), (800, 32), 32768,
+             0.1)
+    large = lambda: LanguageModel(4096, 16, 12, 28782)
+    training("language_model_large.step", large, (20, 25), 28782, 0.0)
+    training("language_model_large.step_16384", large, (16, 1024), 28782, 0.0)
+
+
+main()
