@@ -51,10 +51,10 @@ constexpr const char* name_of_kernel() {
 
 //! How many threads run a kernel, and what those of a block share.
 struct CudaGrid {
-  index_t x;     //!< blocks, at most 2^31 - 1
-  dim3 threads;  //!< of a block
-  index_t y = 1;  //!< blocks, at most 65,535
-  index_t z = 1;  //!< blocks, at most 65,535
+  index_t x;                 //!< blocks, at most 2^31 - 1
+  dim3 threads;              //!< of a block
+  index_t y = 1;             //!< blocks, at most 65,535
+  index_t z = 1;             //!< blocks, at most 65,535
   index_t shared_bytes = 0;  //!< of a block, which finds them by `ptx::launched_memory`
 };
 
