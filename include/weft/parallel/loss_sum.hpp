@@ -22,13 +22,14 @@ struct LossSum {
   }
 };
 
-//! The losses of some rows, which a device may still be computing. As a LossSum it waits for them.
+//! The losses of some rows, which a device may still be computing.
 template <class D>
 struct LaterLoss {
   Tensor<float, D> losses;      //!< (N), 0 where the label is ignored
   Tensor<token_t, D> ignoring;  //!< (N), the labels, or empty if none is ignored
   token_t ignored;              //!< the label that counts for nothing
 
+  //! Their sum and count. Waits for the device.
   operator LossSum() const {
     double sum = 0.0;
     for (const float loss : to_host(losses)) sum += static_cast<double>(loss);
