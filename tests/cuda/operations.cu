@@ -231,8 +231,8 @@ TEST_CASE("the three products of a linear layer are those of a processor") {
 
 namespace {
 
-//! The result of an attention of three heads and its gradients. Sequences are shorter and longer than
-//! a block of queries and a tile of keys; one has no keys.
+//! The result of an attention of three heads and its gradients. Sequences are shorter and longer
+//! than a block of queries and a tile of keys; one has no keys.
 template <class D>
 Results<D> attend(D& device, index_t size, bool causal, const ops::DropoutMask& mask) {
   constexpr index_t H = 3;
@@ -246,8 +246,7 @@ Results<D> attend(D& device, index_t size, bool causal, const ops::DropoutMask& 
   const auto y = nan_tensor(device, {N, C}), log_sums = nan_tensor(device, {N, H});
   const auto dq = nan_tensor(device, {N, C});
   const auto dk = nan_tensor(device, {M, C}), dv = nan_tensor(device, {M, C});
-  const ops::AttentionProblem<D> problem{H,          size, causal, 0.3f, queries.get(),
-                                         keys.get(), mask};
+  const ops::AttentionProblem<D> problem{H, size, causal, 0.3f, queries.get(), keys.get(), mask};
   const auto in = [&](const Tensor<float, D>& x) {
     return ops::HeadRows<const float>{x.data(), C};
   };
@@ -265,8 +264,8 @@ TEST_CASE("attention and its gradients are those of a processor") {
     for (const bool causal : {false, true}) {
       for (const auto& mask : {nothing_dropped, some_dropped}) {
         CAPTURE(size, causal, mask.active());
-        CHECK(device_difference(
-                  [&](auto& device) { return attend(device, size, causal, mask); }) == "");
+        CHECK(device_difference([&](auto& device) { return attend(device, size, causal, mask); }) ==
+              "");
       }
     }
   }
@@ -369,15 +368,17 @@ TEST_CASE("products take operands that begin anywhere") {
 TEST_CASE("rows are appended and numbers converted as by a processor") {
   CHECK(device_difference(
             [&](auto& device) {
-              const auto cache = random_tensor(device, {6, 40}, 1);
+              const auto cache = random_tensor(device, {2, 3, 40}, 1);
               const auto fresh = random_tensor(device, {2, 40}, 2);
-              const auto out = nan_tensor(device, {8, 40}), back = nan_tensor(device, {8, 40});
+              const auto out = random_tensor(device, {2, 5, 40}, 3);
+              const auto back = nan_tensor(device, {10, 40});
               const auto parents = to_device<index_t>(device, std::vector<index_t>{1, 1}, {2});
               ops::append_rows(device, cache, 3, parents, {fresh.data(), 40}, out);
+              ops::append_rows(device, 4, {fresh.data(), 40}, out);
               using D = std::remove_reference_t<decltype(device)>;
-              const Tensor<Bfloat16, D> narrow(device, {8 * 40});
-              ops::convert(device, 8 * 40, out.data(), narrow.data());
-              ops::convert(device, 8 * 40, narrow.data(), back.data());
+              const Tensor<Bfloat16, D> narrow(device, {10 * 40});
+              ops::convert(device, 10 * 40, out.data(), narrow.data());
+              ops::convert(device, 10 * 40, narrow.data(), back.data());
               return std::vector{out, back};
             },
             0.0) == "");

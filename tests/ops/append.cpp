@@ -6,7 +6,9 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <string>
 #include <vector>
 
@@ -24,15 +26,19 @@ std::vector<float> numbered(index_t count, float first) {
   return values;
 }
 
-std::vector<float> appended(Cpu& device, const std::vector<float>& cache, index_t length,
-                            const std::vector<index_t>& parents, const std::vector<float>& fresh,
-                            index_t stride, index_t offset, index_t C) {
-  const auto H = std::ssize(parents);
-  std::vector<float> out(static_cast<std::size_t>(H * (length + 1) * C), std::nanf(""));
-  const index_t rows = std::ssize(cache) / C;
-  ops::append_rows(device, {cache.data(), {rows, C}}, length, {parents.data(), {H}},
-                   {fresh.data() + offset, stride}, {out.data(), {H * (length + 1), C}});
-  return out;
+//! Sequences of rows, each followed by room up to `room` rows, which is not a number.
+std::vector<float> with_room(const std::vector<float>& rows, index_t length, index_t room,
+                             index_t sequences, index_t C) {
+  std::vector<float> values(static_cast<std::size_t>(sequences * room * C), std::nanf(""));
+  for (index_t h = 0; h < sequences; ++h) {
+    std::copy_n(rows.begin() + h * length * C, length * C, values.begin() + h * room * C);
+  }
+  return values;
+}
+
+//! Whether both have the same bits.
+bool same(const std::vector<float>& a, const std::vector<float>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0;
 }
 
 }  // namespace
@@ -40,38 +46,65 @@ std::vector<float> appended(Cpu& device, const std::vector<float>& cache, index_
 TEST_CASE("each sequence is its parent and one row more") {
   const auto C = GENERATE(as<index_t>(), 1, 15, 16, 17, 48);
   const auto length = GENERATE(as<index_t>(), 0, 1, 7);
+  const auto more = GENERATE(as<index_t>(), 0, 3);
   const auto threads = GENERATE(1, 3);
-  CAPTURE(C, length, threads);
+  CAPTURE(C, length, more, threads);
   Cpu device(threads);
   // Three parents: one has two children, one none, and the order changes. The fresh rows are the
   // last third of wider ones.
   const std::vector<index_t> parents{2, 0, 2};
-  const index_t stride = 3 * C, offset = 2 * C;
-  const auto cache = numbered(3 * length * C, 0.0f);
+  const index_t stride = 3 * C, offset = 2 * C, room = length + 1 + more;
+  const auto old = numbered(3 * length * C, 0.0f);
+  const auto cache = with_room(old, length, length + more, 3, C);
   const auto fresh = numbered(3 * stride, 100'000.0f);
-  std::vector<float> expected;
-  for (std::size_t h = 0; h < parents.size(); ++h) {
-    const auto old = cache.begin() + parents[h] * length * C;
-    expected.insert(expected.end(), old, old + length * C);
-    const auto row = fresh.begin() + static_cast<index_t>(h) * stride + offset;
-    expected.insert(expected.end(), row, row + C);
+  std::vector<float> expected, continued;
+  for (index_t h = 0; h < 3; ++h) {
+    const auto append = [&](std::vector<float>& rows, index_t from) {
+      rows.insert(rows.end(), old.begin() + from * length * C,
+                  old.begin() + (from + 1) * length * C);
+      const auto row = fresh.begin() + h * stride + offset;
+      rows.insert(rows.end(), row, row + C);
+    };
+    append(expected, parents[static_cast<std::size_t>(h)]);
+    append(continued, h);
   }
-  CHECK(appended(device, cache, length, parents, fresh, stride, offset, C) == expected);
+  const ops::HeadRows<const float> rows{fresh.data() + offset, stride};
+  auto out = with_room({}, 0, room, 3, C);
+  ops::append_rows(device, {cache.data(), {3, length + more, C}}, length, {parents.data(), {3}},
+                   rows, {out.data(), {3, room, C}});
+  CHECK(same(out, with_room(expected, length + 1, room, 3, C)));
+
+  auto itself = with_room(old, length, room, 3, C);
+  ops::append_rows(device, length, rows, {itself.data(), {3, room, C}});
+  CHECK(same(itself, with_room(continued, length + 1, room, 3, C)));
 }
 
 TEST_CASE("no sequences grow to no sequences") {
   Cpu device;
-  CHECK(appended(device, numbered(12, 0.0f), 2, {}, {}, 3, 0, 3).empty());
+  const auto cache = numbered(12, 0.0f);
+  CHECK_NOTHROW(ops::append_rows(device, {cache.data(), {2, 2, 3}}, 2, {nullptr, {0}}, {nullptr, 3},
+                                 {nullptr, {0, 3, 3}}));
+  CHECK_NOTHROW(ops::append_rows(device, 2, {nullptr, 3}, {nullptr, {0, 3, 3}}));
 }
 
-TEST_CASE("a result that has not one row more a sequence is refused") {
+TEST_CASE("caches without room for a row more are refused") {
   Cpu device;
   const std::vector<float> cache(6), fresh(3);
   const std::vector<index_t> parents{0};
-  std::vector<float> out(6);
+  std::vector<float> out(12);
+  const auto append = [&](Shape from, Shape to) {
+    return message_of<ShapeError>([&] {
+      ops::append_rows(device, {cache.data(), from}, 2, {parents.data(), {1}}, {fresh.data(), 3},
+                       {out.data(), to});
+      return 0;
+    });
+  };
+  CHECK(append({1, 2, 3}, {1, 2, 3}) == "append_rows: no room for row 2 in a cache of (1, 2, 3)");
+  CHECK(append({2, 1, 3}, {1, 3, 3}) == "append_rows: no room for row 1 in a cache of (2, 1, 3)");
+  CHECK(append({1, 2, 3}, {3, 3}) == "append_rows: no room for row 2 in a cache of (3, 3)");
+  CHECK(append({1, 2, 3}, {2, 3, 3}) == "append_rows: out is (2, 3, 3), should be (1, 3, 3)");
   CHECK(message_of<ShapeError>([&] {
-          ops::append_rows(device, {cache.data(), {2, 3}}, 2, {parents.data(), {1}},
-                           {fresh.data(), 3}, {out.data(), {2, 3}});
+          ops::append_rows(device, 2, {fresh.data(), 3}, {out.data(), {1, 2, 3}});
           return 0;
-        }) == "append_rows: out is (2, 3), should be (3, 3)");
+        }) == "append_rows: no room for row 2 in a cache of (1, 2, 3)");
 }

@@ -221,6 +221,7 @@ template <class Model, class Generator, class D>
   }
   const SequenceLayout<D>& layout = *source.layout;
   const index_t positions = model.longest() - 1;  // the first one is that of the beginning
+  index_t most_words = 0;
   std::vector<detail::SourceSearch> searches(static_cast<std::size_t>(layout.sequences()));
   for (std::size_t b = 0; b < searches.size(); ++b) {
     const auto source_length = static_cast<double>(layout.length(static_cast<index_t>(b)));
@@ -228,6 +229,7 @@ template <class Model, class Generator, class D>
         settings.max_length_a * source_length + static_cast<double>(settings.max_length_b);
     searches[b].most_words =
         most < static_cast<double>(positions) ? static_cast<index_t>(most) : positions;
+    most_words = std::max(most_words, searches[b].most_words);
     searches[b].active.push_back({{}, 0.0, 0});
   }
 
@@ -242,7 +244,7 @@ template <class Model, class Generator, class D>
     without_forbidden = to_device<float>(ctx.device(), shift, {std::ssize(shift)});
   }
 
-  DecoderCache<Model, D> cache(ctx, model, source);
+  DecoderCache<Model, D> cache(ctx, model, source, most_words + 1);
   for (;;) {
     const index_t length = cache.length();
     if (settings.rules == Rules::transformers) {  // whose last step would be for nothing

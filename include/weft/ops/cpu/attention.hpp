@@ -81,6 +81,7 @@ namespace weft::ops::detail {
 
 inline void attention_forward(Cpu& device, const AttentionTask& task,
                               const AttentionForward<Cpu>& a) {
+  if (task.queries == 0) return;
   constexpr CpuLanes lanes;
   const index_t most = task.queries < query_block ? task.queries : query_block;
   const index_t copied = task.in_place ? 0 : task.width;
