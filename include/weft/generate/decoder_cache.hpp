@@ -91,10 +91,9 @@ class DecoderCache {
 
   //! What is the same for all layers in a step: which translations the own keys and values are of.
   //!
-  //! A translation's rows are followed by room for more, so that a translation that goes on alone,
-  //! as in greedy search, stays where it is, and others ask for memory of the same size in every
-  //! step (a beam of 5 for 64 sentences spent 4 % of its time in fresh pages). To attention the
-  //! room is a sequence of keys for which there are no queries.
+  //! A translation's rows are followed by room for more, so that translations that go on alone, as
+  //! in greedy search, stay where they are: copying them took 3 % of the time for 64 sentences. To
+  //! attention the room is a sequence of keys for which there are no queries.
   struct Own {
     bool stays = false;          // every translation continues itself
     Tensor<index_t, D> parents;  // (H), unless it stays
