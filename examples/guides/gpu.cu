@@ -23,7 +23,7 @@ void train_on_gpu(const data::TranslationBatch& batch) {
       Model({.source_vocabulary = 24, .target_vocabulary = 24, .longest = 16}),
       nn::LabelSmoothing(0.1f));
   // [step]
-  const DeviceGroup<Cuda> devices(/*devices=*/2);  // of one GPU
+  const DeviceGroup<Cuda> devices(/*devices=*/2);  // of one GPU, or of two
   Train train(devices, objective, optim::Adam(), {.seed = 1, .lanes = 2, .micro_batches = 2});
   train.step(train::DeviceBatch(batch), /*rate=*/0.005);
   // [step]

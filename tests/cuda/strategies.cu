@@ -57,7 +57,7 @@ TEST_CASE("a Transformer with dropout learns on a GPU as on a processor") {
   CHECK(gpu.losses.back() < gpu.losses.front());
 }
 
-TEST_CASE("logical devices of a GPU end with the bits of one") {
+TEST_CASE("logical devices of one GPU or of several end with the bits of one") {
   const Trained one = train_on<Cuda>(1);
   for (const int devices : {2, 3, 4}) {
     CAPTURE(devices);

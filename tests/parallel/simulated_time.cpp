@@ -31,7 +31,8 @@ namespace {
 struct Sleeper {
   nn::Parameter weight{.shape = {1}};
 
-  static void work() { std::this_thread::sleep_for(std::chrono::milliseconds(15)); }
+  static constexpr int sleep_us = 15'000;
+  static void work() { std::this_thread::sleep_for(std::chrono::microseconds(sleep_us)); }
 
   template <class Self, class Visit>
   static constexpr void members(Self& self, Visit&& visit) {
@@ -66,6 +67,7 @@ using Loss = PipeLoss<false>;
 struct Measured {
   double seconds;    // from the first begin to the last end
   double simulated;  // of the same works, at their mean costs
+  bool is_quiet;     // whether these are at most a twentieth above the sleeps
 };
 
 Measured measure(const TableView& table) {
@@ -105,14 +107,23 @@ Measured measure(const TableView& table) {
                     microseconds(Work::weight_gradients)};
   std::vector<int> ends(static_cast<std::size_t>(table.places()));
   std::vector<int> next(static_cast<std::size_t>(table.ranks));
-  return {end - begin, 1e-6 * simulate(table, costs, table.micro_batches, ends, next)};
+  const int slept = 3 * Sleeper::sleep_us;
+  return {end - begin, 1e-6 * simulate(table, costs, table.micro_batches, ends, next),
+          20 * costs.all() <= 21 * slept};
+}
+
+//! Measures again, a few times, where other programs let sleepers oversleep.
+Measured measure_in_quiet(const TableView& table) {
+  Measured measured = measure(table);
+  for (int again = 0; again < 4 && !measured.is_quiet; ++again) measured = measure(table);
+  return measured;
 }
 
 }  // namespace
 
 TEST_CASE("four stages take the time that their schedule's simulation says", "[slow]") {
   const auto check = [](const TableView& table) {
-    const Measured measured = measure(table);
+    const Measured measured = measure_in_quiet(table);
     CAPTURE(table.splits_backward, measured.seconds, measured.simulated);
     CHECK(measured.seconds > 0.95 * measured.simulated);
     CHECK(measured.seconds < 1.15 * measured.simulated);

@@ -3,10 +3,13 @@
 //! @file Logical devices on NVIDIA GPUs.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <cuda_runtime.h>
 
@@ -175,9 +178,10 @@ class Cuda {
     }
   }
 
-  //! Without making the host wait.
+  //! Without making the host wait. From now on copies between two GPUs go straight, where they can.
   void wait_for(Cuda& other) {
     if (&other == this) return;
+    connect(other);
     other.activate();
     detail::expect_success(cudaEventRecord(other.reached_, other.stream_), "recording an event");
     activate();
@@ -281,6 +285,25 @@ class Cuda {
   //! **Errors.** CudaError unless the program holds code for the GPU.
   void expect_code() const;
 
+  //! Lets this GPU reach the other's memory. Without that CUDA copies by way of the host.
+  void connect(const Cuda& other) {
+    const auto peer = static_cast<std::size_t>(other.gpu_);
+    if (other.gpu_ == gpu_ || (peer < connected_.size() && connected_[peer])) return;
+    connected_.resize(std::max(connected_.size(), peer + 1));
+    connected_[peer] = true;
+    int reaches = 0;
+    detail::expect_success(cudaDeviceCanAccessPeer(&reaches, gpu_, other.gpu_),
+                           "asking which GPUs are connected");
+    if (reaches == 0) return;
+    activate();
+    const cudaError_t status = cudaDeviceEnablePeerAccess(other.gpu_, 0);
+    if (status == cudaErrorPeerAccessAlreadyEnabled) {
+      cudaGetLastError();  // another device of this GPU was first
+    } else {
+      detail::expect_success(status, "connecting two GPUs");
+    }
+  }
+
   int index_;
   ProductPrecision product_precision_ = ProductPrecision::float32;
   int gpu_ = 0;
@@ -288,6 +311,7 @@ class Cuda {
   cudaEvent_t reached_ = nullptr;  // where the stream was when another was told to wait for it
   const char* last_ = "nothing";
   std::atomic<index_t> waits_{0};
+  std::vector<bool> connected_;  // the GPUs whose memory this one may reach
   Arena arena_;
   detail::CudaStaging staging_;
   detail::Cublas cublas_;

@@ -3,33 +3,42 @@
 //! @file Data parallelism in one process: every device trains on its share of the batch.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <utility>
 #include <vector>
 
 #include <weft/core/chunks.hpp>
+#include <weft/core/index.hpp>
+#include <weft/core/tree_pairs.hpp>
 #include <weft/device/device_group.hpp>
 #include <weft/nn/initialize.hpp>
+#include <weft/ops/blocks.hpp>
+#include <weft/ops/reduce.hpp>
 #include <weft/optim/adam.hpp>
 #include <weft/parallel/accumulated_batches.hpp>
 #include <weft/parallel/lanes.hpp>
 #include <weft/parallel/objective.hpp>
 #include <weft/parallel/one_process.hpp>
 #include <weft/parallel/parallel_apply.hpp>
+#include <weft/parallel/primitives.hpp>
 #include <weft/parallel/recipe.hpp>
 #include <weft/parallel/requirements.hpp>
 #include <weft/parallel/training_state.hpp>
+#include <weft/tensor/tensor.hpp>
 
 namespace weft::parallel {
 
 //! Scatters a batch over devices, runs model and loss on each, reduces the gradients and updates
 //! the parameters; every device does its share of each.
 //!
-//! The replicas are kept between steps; devices that share memory share the values, and none is
-//! copied. The loss is computed where the output lives: device 0 holds no more than the others.
-//! The result equals `GradientAccumulation` with the same recipe bit for bit.
+//! Devices that share memory share the values, and none is copied; others, as those of several
+//! GPUs, get a copy before each batch, and their gradients come to the first one by a tree of
+//! copies. The loss is computed where the output lives. The result equals `GradientAccumulation`
+//! with the same recipe bit for bit.
 //!
-//! **Memory.** A gradient buffer a device, if there are as many lanes as devices.
+//! **Memory.** A gradient buffer a device, if there are as many lanes as devices; where memory is
+//! not shared, a second one while they are added up, and the values.
 //! **Source.** torch.nn.DataParallel and The Annotated Transformer's multi-GPU loss.
 template <class Model, class Loss, class Optimizer = optim::Adam, class D = Cpu>
 class DataParallel : public OneProcess {
@@ -38,8 +47,7 @@ class DataParallel : public OneProcess {
  public:
   using Objective = parallel::Objective<Model, Loss>;
 
-  //! **Errors.** As `Recipe::check`; ArgumentError unless the devices share memory, as those of one
-  //! GPU do.
+  //! Parameters and the optimizer's state lie on the first device. **Errors.** As `Recipe::check`.
   DataParallel(const DeviceGroup<D>& devices, Objective objective, const Optimizer& optimizer,
                const Recipe& recipe)
       : devices_(&devices),
@@ -48,14 +56,9 @@ class DataParallel : public OneProcess {
         state_(devices[0], objective_.layout(),
                nn::initial_values(objective_.layout(), recipe.seed, objective_), optimizer) {
     recipe.check();
-    for (int index = 1; index < devices.size(); ++index) {
-      if (!D::shares_memory(devices[0], devices[index])) {
-        throw ArgumentError(
-            text("DataParallel: ", devices[index], " cannot read the memory of ", devices[0]));
-      }
-    }
     for (int index = 0; index < devices.size(); ++index) {
       runners_.emplace_back(devices[index], objective_);
+      if (D::shares_memory(devices[0], devices[index])) near_.push_back(index);
     }
   }
 
@@ -73,10 +76,11 @@ class DataParallel : public OneProcess {
   void accumulate(const B& batch) {
     static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
     auto turn = batches_.begin(recipe_);
+    const auto values = replicate(*devices_, state_.values());
     on_devices([&](D&, int index) {
       runner(index).accumulate(recipe_, lanes_of(index), batch, turn.is_first(),
-                               state_.values().data(), turn.key(recipe_.seed, state_.steps()),
-                               turn.losses());
+                               values[static_cast<std::size_t>(index)].data(),
+                               turn.key(recipe_.seed, state_.steps()), turn.losses());
     });
     turn.keep();
   }
@@ -88,8 +92,10 @@ class DataParallel : public OneProcess {
   StepReport step(const B& batch, double rate) {
     static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
     const auto turn = batches_.begin(recipe_);
+    const auto values = replicate(*devices_, state_.values());
     on_devices([&](D&, int index) {
-      runner(index).run(recipe_, lanes_of(index), batch, turn.is_first(), state_.values().data(),
+      runner(index).run(recipe_, lanes_of(index), batch, turn.is_first(),
+                        values[static_cast<std::size_t>(index)].data(),
                         turn.key(recipe_.seed, state_.steps()), turn.losses());
     });
     std::vector<float*> lanes(static_cast<std::size_t>(recipe_.lanes), nullptr);
@@ -98,10 +104,14 @@ class DataParallel : public OneProcess {
         lanes[static_cast<std::size_t>(lane)] = runner(index).gradients(lane);
       }
     }
-    const auto on_all = [this](const auto& f) {
-      on_devices([&](D& device, int index) { f(device, index, devices()); });
+    if (std::ssize(near_) < devices()) bring_to_first(lanes);
+    const auto on_near = [this](const auto& f) {
+      on_devices([&](D& device, int index) {
+        const auto part = std::ranges::find(near_, index) - near_.begin();
+        if (part < std::ssize(near_)) f(device, part, std::ssize(near_));
+      });
     };
-    return state_.update(on_all, recipe_, std::move(lanes), total(turn.all_losses()), rate);
+    return state_.update(on_near, recipe_, std::move(lanes), total(turn.all_losses()), rate);
   }
 
   //! The loss of a batch, without dropout and without an update.
@@ -109,9 +119,10 @@ class DataParallel : public OneProcess {
   [[nodiscard]] LossSum evaluate(const B& batch) {
     static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
     std::vector<LossSum> losses(static_cast<std::size_t>(recipe_.micro_batches));
+    const auto values = replicate(*devices_, state_.values());
     on_devices([&](D&, int index) {
       runner(index).evaluate(recipe_, share(recipe_.micro_batches, devices(), index), batch,
-                             state_.values().data(), losses);
+                             values[static_cast<std::size_t>(index)].data(), losses);
     });
     return total(losses);
   }
@@ -139,9 +150,37 @@ class DataParallel : public OneProcess {
     return runners_[static_cast<std::size_t>(index)];
   }
 
+  //! The device that runs a lane.
+  [[nodiscard]] D& device_of(index_t lane) const {
+    int index = 0;
+    while (lane >= lanes_of(index).end) ++index;
+    return device(index);
+  }
+
+  //! Adds up lanes of devices that do not share memory, in the canonical tree; the first one then
+  //! holds the sum. The devices wait for each other, the host for none.
+  void bring_to_first(std::vector<float*>& lanes) {
+    const index_t n = objective_.layout().gradients;
+    const auto at = [&](index_t lane) { return lanes[static_cast<std::size_t>(lane)]; };
+    for_tree_pairs(std::ssize(lanes), at, [&](index_t left, index_t right) {
+      D &to = device_of(left), &from = device_of(right);
+      to.wait_for(from);
+      Tensor<float, D> copy;
+      if (!D::shares_memory(to, from)) {
+        copy = Tensor<float, D>(to, {n});
+        to.copy(copy.data(), at(right), n * index_t{sizeof(float)});
+      }
+      ops::add_blocks(to, n, 0, ops::block_count(n), copy.empty() ? at(right) : copy.data(),
+                      at(left));
+    });
+    lanes.resize(1);
+    for (const int index : near_) device(index).wait_for(device(0));
+  }
+
   const DeviceGroup<D>* devices_;
   Recipe recipe_;
   Objective objective_;
+  std::vector<int> near_;  // the devices that share the first one's memory
   std::vector<LaneRunner<Objective, D>> runners_;
   TrainingState<Optimizer, D> state_;
   AccumulatedBatches batches_;

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <utility>
 
+#include "memory.hpp"
 #include "streams.hpp"
 #include "threads_of_a_block.hpp"
 
@@ -34,6 +35,9 @@ enum cudaError_t {
   cudaErrorInvalidConfiguration = 9,
   cudaErrorInsufficientDriver = 35,
   cudaErrorNoDevice = 100,
+  cudaErrorInvalidDevice = 101,
+  cudaErrorInvalidResourceHandle = 400,
+  cudaErrorPeerAccessAlreadyEnabled = 704,
 };
 inline const char* cudaGetErrorName(cudaError_t) { return "an error of the simulated GPU"; }
 inline const char* cudaGetErrorString(cudaError_t) { return "refused by the simulated GPU"; }
@@ -46,10 +50,29 @@ inline cudaError_t cudaDriverGetVersion(int* version) {
   return cudaSuccess;
 }
 inline cudaError_t cudaGetDeviceCount(int* count) {
-  *count = 1;
+  *count = simulator::gpus();
   return cudaSuccess;
 }
-inline cudaError_t cudaSetDevice(int gpu) { return gpu == 0 ? cudaSuccess : cudaErrorInvalidValue; }
+
+namespace simulator {
+
+//! The GPU that the calling thread works with.
+inline thread_local int current_gpu = 0;
+
+}  // namespace simulator
+
+inline cudaError_t cudaSetDevice(int gpu) {
+  if (gpu < 0 || gpu >= simulator::gpus()) return cudaErrorInvalidDevice;
+  simulator::current_gpu = gpu;
+  return cudaSuccess;
+}
+inline cudaError_t cudaDeviceCanAccessPeer(int* reaches, int gpu, int other) {
+  *reaches = gpu != other;
+  return cudaSuccess;
+}
+inline cudaError_t cudaDeviceEnablePeerAccess(int other, unsigned) {
+  return other == simulator::current_gpu ? cudaErrorInvalidDevice : cudaSuccess;
+}
 inline cudaError_t cudaDeviceGetPCIBusId(char* id, int, int) {
   *id = '\0';
   return cudaSuccess;
@@ -66,20 +89,23 @@ inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
 // Memory.
 
 inline cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
-  *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-  if (*memory == nullptr) return cudaErrorMemoryAllocation;
-  std::memset(*memory, 0xff, bytes);
-  return cudaSuccess;
+  *memory = simulator::Memory::of_all().allocate(bytes, simulator::current_gpu);
+  return *memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
 }
 inline cudaError_t cudaFree(void* memory) {
+  simulator::Stream::reach_all();
+  simulator::Memory::of_all().free(memory);
+  return cudaSuccess;
+}
+inline cudaError_t cudaMallocHost(void** memory, std::size_t bytes) {
+  *memory = std::malloc(bytes);
+  return *memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
+}
+inline cudaError_t cudaFreeHost(void* memory) {
   simulator::Stream::reach_all();
   std::free(memory);
   return cudaSuccess;
 }
-inline cudaError_t cudaMallocHost(void** memory, std::size_t bytes) {
-  return cudaMalloc(memory, bytes);
-}
-inline cudaError_t cudaFreeHost(void* memory) { return cudaFree(memory); }
 
 // Streams and events.
 
@@ -89,7 +115,7 @@ enum { cudaStreamNonBlocking = 1, cudaEventDisableTiming = 2 };
 enum cudaMemcpyKind { cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost, cudaMemcpyDefault };
 
 inline cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
-  *stream = new simulator::Stream;
+  *stream = new simulator::Stream(simulator::current_gpu);
   return cudaSuccess;
 }
 inline cudaError_t cudaStreamDestroy(cudaStream_t stream) {
@@ -113,6 +139,7 @@ inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return cudaSuccess;
 }
 inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  if (stream->gpu() != simulator::current_gpu) return cudaErrorInvalidResourceHandle;
   *event = stream->here();
   return cudaSuccess;
 }
@@ -122,7 +149,7 @@ inline cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 }
 inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
                                    cudaStream_t stream) {
-  stream->queue([=] { std::memmove(to, from, bytes); });
+  stream->queue([=] { std::memmove(to, from, bytes); }, true);
   return cudaSuccess;
 }
 inline cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
@@ -169,6 +196,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
   const std::size_t allowed =
       std::max(std::exchange(simulator::shared_asked, 0), simulator::shared_unasked);
   if (config->dynamicSmemBytes > allowed) return cudaErrorInvalidValue;
+  if (config->stream->gpu() != simulator::current_gpu) return cudaErrorInvalidResourceHandle;
   const dim3 blocks = config->gridDim;
   if (blocks.x == 0 || blocks.y == 0 || blocks.z == 0) return cudaErrorInvalidConfiguration;
   const std::function<void()> body =

@@ -4,6 +4,7 @@
 //!
 //! What is queued runs when the host, or a stream that the host waits for, waits for it. So what
 //! reads before it has waited finds the bytes of before, always and not once in a thousand runs.
+//! Only the memory of a stream's GPU can be reached by its kernels.
 #pragma once
 
 #include <cstdint>
@@ -12,6 +13,8 @@
 #include <mutex>
 #include <utility>
 #include <vector>
+
+#include "memory.hpp"
 
 namespace simulator {
 
@@ -25,7 +28,7 @@ struct Event {
 
 class Stream {
  public:
-  Stream() {
+  explicit Stream(int gpu) : gpu_(gpu) {
     const std::lock_guard lock(one_at_a_time());
     all().push_back(this);
   }
@@ -36,9 +39,13 @@ class Stream {
     std::erase(all(), this);
   }
 
-  void queue(std::function<void()> task) {
+  //! The GPU that it is of.
+  [[nodiscard]] int gpu() const { return gpu_; }
+
+  //! Queues what the stream's GPU does, or a copy, which reaches the memory of all of them.
+  void queue(std::function<void()> task, bool is_copy = false) {
     const std::lock_guard lock(one_at_a_time());
-    tasks_.push_back(std::move(task));
+    tasks_.push_back({std::move(task), is_copy ? every_gpu : gpu_});
     ++queued_;
   }
 
@@ -50,7 +57,7 @@ class Stream {
 
   //! What is queued from now on comes after the event.
   void wait_for(Event event) {
-    queue([event] { reach(event); });
+    queue([event] { reach(event); }, true);
   }
 
   //! Does all that was queued before the event.
@@ -61,7 +68,8 @@ class Stream {
     while (stream.done_ < event.place) {
       const auto task = std::move(stream.tasks_.front());
       stream.tasks_.pop_front();
-      task();
+      open_memory_to(task.gpu);
+      task.run();
       ++stream.done_;
     }
   }
@@ -82,7 +90,13 @@ class Stream {
     return streams;
   }
 
-  std::deque<std::function<void()>> tasks_;
+  struct Task {
+    std::function<void()> run;
+    int gpu;  // that works on it
+  };
+
+  int gpu_;
+  std::deque<Task> tasks_;
   std::uint64_t queued_ = 0, done_ = 0;
 };
 
