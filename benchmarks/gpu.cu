@@ -139,7 +139,16 @@ void adam(Cuda& device, index_t n) {
          }));
 }
 
-//! A training step of a model, in a precision: tokens a second.
+//! Prints how many launches a step took for its operations.
+void report_launches(const std::string& suite, const std::string& subject, index_t launches,
+                     index_t operations) {
+  std::printf(
+      "{\"suite\": \"%s\", \"subject\": \"%s\", \"metric\": \"launches\", \"median\": %td, "
+      "\"operations\": %td}\n",
+      suite.c_str(), subject.c_str(), launches, operations);
+}
+
+//! A training step of a model, in a precision, as launches and as graphs: tokens a second.
 template <class Model, class Criterion, class Generator, class Batch>
 void training(Cuda& device, const std::string& suite, ProductPrecision precision,
               const Model& model, const Criterion& criterion, const Batch& batch, index_t tokens) {
@@ -147,8 +156,16 @@ void training(Cuda& device, const std::string& suite, ProductPrecision precision
   using Loss = Chunked<Generator, Criterion>;
   GradientAccumulation<Model, Loss, optim::Adam, Cuda> strategy(
       device, parallel::Objective<Model, Loss>(model, criterion), optim::Adam(), {});
-  report(suite, "weft_" + to_text(precision), "tokens_per_second", static_cast<double>(tokens),
-         seconds(device, [&] { (void)strategy.step(batch, 1e-4); }));
+  const auto step = [&] { (void)strategy.step(batch, 1e-4); };
+  for (const bool graphs : {false, true}) {
+    const std::string subject = "weft_" + to_text(precision) + (graphs ? "_graphs" : "");
+    device.set_graphs(graphs);
+    report(suite, subject, "tokens_per_second", static_cast<double>(tokens), seconds(device, step));
+    const index_t launches = device.launches(), operations = device.operations();
+    step();
+    report_launches(suite, subject, device.launches() - launches, device.operations() - operations);
+  }
+  device.set_graphs(false);
 }
 
 template <nn::LanguageModelShape Shape>

@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <type_traits>
 #include <vector>
 
 #include <weft/testing/small_translation.hpp>
@@ -39,8 +40,11 @@ Trained ten_updates(Train& train) {
 }
 
 template <class D>
-Trained train_on(int devices) {
+Trained train_on(int devices, bool graphs = false) {
   const DeviceGroup<D> group(devices);
+  if constexpr (std::is_same_v<D, Cuda>) {
+    for (int index = 0; index < devices; ++index) group[index].set_graphs(graphs);
+  }
   DataParallel<SmallModel, SmallLoss, optim::Adam, D> train(group, small_objective(), optim::Adam(),
                                                             recipe);
   return ten_updates(train);
@@ -65,6 +69,39 @@ TEST_CASE("logical devices of one GPU or of several end with the bits of one") {
     CHECK(several.losses == one.losses);
     CHECK(several.values == one.values);
   }
+}
+
+TEST_CASE("steps of graphs end with the bits of steps of launches") {
+  const Trained launched = train_on<Cuda>(1);
+  for (const int devices : {1, 2}) {
+    CAPTURE(devices);
+    const Trained recorded = train_on<Cuda>(devices, true);
+    CHECK(recorded.losses == launched.losses);
+    CHECK(recorded.values == launched.values);
+  }
+}
+
+TEST_CASE("a step that is repeated is a launch up to the losses, and one for the update") {
+  const auto batch = random_translations(13, 1);
+  std::vector<index_t> launches, operations;  // of each step
+  const auto values_after_steps = [&](bool graphs) {
+    Cuda device;
+    device.set_graphs(graphs);
+    GradientAccumulation<SmallModel, SmallLoss, optim::Adam, Cuda> train(
+        device, small_objective(), optim::Adam(), {.seed = 3, .lanes = 1, .micro_batches = 1});
+    for (int step = 0; step < 6; ++step) {
+      const index_t launched = device.launches(), called = device.operations();
+      (void)train.step(train::DeviceBatch(batch), 0.002);
+      launches.push_back(device.launches() - launched);
+      operations.push_back(device.operations() - called);
+    }
+    return to_host(train.state().values());
+  };
+  const auto expected = values_after_steps(false);
+  CHECK(launches == operations);
+  CHECK(values_after_steps(true) == expected);
+  CHECK(launches.back() == 2);
+  CHECK(operations.back() > 100);
 }
 
 TEST_CASE("gradients that a GPU accumulates give the bits of its data parallelism") {

@@ -148,6 +148,13 @@ class Arena {
     return statistics_;
   }
 
+  //! Whether segments stay however little of them is in use: those who use what was given back
+  //! might not have begun.
+  void keep_segments(bool keep) {
+    const std::scoped_lock lock(mutex_);
+    keeps_segments_ = keep;
+  }
+
   //! Starts the record of the peak anew from what is live now.
   void reset_peak() {
     const std::scoped_lock lock(mutex_);
@@ -254,6 +261,7 @@ class Arena {
   //! Gives whole free segments back, as far as what is held would be more than twice what was ever
   //! in use: arrays that grow, such as a decoder's caches, leave segments that are all too small.
   void give_back_segments(index_t asked) {
+    if (keeps_segments_) return;
     const index_t most = 2 * std::max(statistics_.peak, statistics_.live + asked) + segment_bytes;
     for (Block* block : bins_) {
       while (block != nullptr && statistics_.held + asked > most) {
@@ -316,6 +324,7 @@ class Arena {
   std::vector<std::unique_ptr<std::array<Block, records_at_once>>> records_;
   std::vector<std::byte*> segments_;
   ArenaStatistics statistics_;
+  bool keeps_segments_ = false;
 };
 
 inline Memory::Memory(const Memory& other) noexcept : block_(other.block_) {

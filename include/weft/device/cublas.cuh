@@ -38,6 +38,7 @@ struct CublasProduct {
   index_t lda, ldb, ldd;
 
   friend auto operator<=>(const CublasProduct&, const CublasProduct&) = default;
+  friend bool operator==(const CublasProduct&, const CublasProduct&) = default;
 };
 
 //! What an algorithm is chosen by. Parameters lie without gaps: some begin at odd addresses, where
@@ -77,17 +78,20 @@ class Cublas {
  public:
   static constexpr index_t workspace_bytes = index_t{32} << 20;  // NVIDIA's advice for Hopper
 
-  //! `Factor` is float or Bfloat16. `allocate(bytes)` gives memory of the device.
-  template <class Factor, class Allocate>
+  //! Before the first product. `allocate(bytes)` gives memory of the device.
+  template <class Allocate>
+  void begin(const Allocate& allocate) {
+    if (handle_ != nullptr) return;
+    workspace_ = allocate(workspace_bytes);
+    cublasLtHandle_t handle = nullptr;
+    expect_success(cublasLtCreate(&handle), "starting cuBLASLt");
+    handle_.reset(handle);
+  }
+
+  //! `Factor` is float or Bfloat16.
+  template <class Factor>
   void multiply(const CublasProduct& product, ProductPrecision precision, const Factor* a,
-                const Factor* b, float* d, bool accumulate, cudaStream_t stream,
-                const Allocate& allocate) {
-    if (handle_ == nullptr) {
-      workspace_ = allocate(workspace_bytes);
-      cublasLtHandle_t handle = nullptr;
-      expect_success(cublasLtCreate(&handle), "starting cuBLASLt");
-      handle_.reset(handle);
-    }
+                const Factor* b, float* d, bool accumulate, cudaStream_t stream) {
     const CublasKind kind{product,         precision,       std::is_same_v<Factor, Bfloat16>,
                           alignment_of(a), alignment_of(b), alignment_of(d)};
     // Batches of words have ever new numbers of rows. What is asked for again is chosen alike.
@@ -169,6 +173,23 @@ class Cublas {
   CublasOwned<cublasLtHandle_t, cublasLtDestroy> handle_;
   Memory workspace_;
   std::map<CublasKind, std::unique_ptr<Plan>> plans_;
+};
+
+//! A product that is to be queued.
+template <class Factor>
+struct CublasCall {
+  Cublas* cublas;
+  CublasProduct product;
+  ProductPrecision precision;
+  const Factor *a, *b;
+  float* d;
+  bool accumulate;
+
+  [[nodiscard]] cudaError_t operator()(cudaStream_t stream) const {
+    cublas->multiply(product, precision, a, b, d, accumulate, stream);
+    return cudaSuccess;
+  }
+  friend bool operator==(const CublasCall&, const CublasCall&) = default;
 };
 
 }  // namespace weft::detail

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,7 @@
 #include <weft/device/cublas.cuh>
 #include <weft/device/cuda_error.cuh>
 #include <weft/device/cuda_lanes.cuh>
+#include <weft/device/cuda_queue.cuh>
 #include <weft/device/cuda_staging.cuh>
 #include <weft/device/device.hpp>
 #include <weft/device/nvml.hpp>
@@ -52,15 +54,6 @@ constexpr const char* name_of_kernel() {
 
 }  // namespace detail
 
-//! How many threads run a kernel, and what those of a block share.
-struct CudaGrid {
-  index_t x;                 //!< blocks, at most 2^31 - 1
-  dim3 threads;              //!< of a block
-  index_t y = 1;             //!< blocks, at most 65,535
-  index_t z = 1;             //!< blocks, at most 65,535
-  index_t shared_bytes = 0;  //!< of a block, which finds them by `ptx::launched_memory`
-};
-
 //! A stream of a GPU with memory of its own. Several may share one GPU: device `index` is on GPU
 //! `index` modulo the number of GPUs.
 //!
@@ -81,8 +74,7 @@ class Cuda {
     gpu_ = index % gpus;
     activate();
     expect_code();
-    detail::expect_success(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking),
-                           "creating a stream");
+    queue_.begin();
     detail::expect_success(cudaEventCreateWithFlags(&reached_, cudaEventDisableTiming),
                            "creating an event");
   }
@@ -92,16 +84,30 @@ class Cuda {
 
   ~Cuda() {
     cudaSetDevice(gpu_);
-    cudaStreamSynchronize(stream_);
+    queue_.end();  // before the memory that its operations use
     cudaEventDestroy(reached_);
-    cudaStreamDestroy(stream_);
   }
 
   [[nodiscard]] int index() const { return index_; }
-  //! Which GPU it is on, and the stream of its operations.
+  //! Which GPU it is on.
   [[nodiscard]] int gpu() const { return gpu_; }
-  //! The stream of its operations.
-  [[nodiscard]] cudaStream_t stream() const { return stream_; }
+  //! The stream of its operations, with all that were called before.
+  [[nodiscard]] cudaStream_t stream() {
+    activate();
+    return queue_.stream();
+  }
+
+  //! Whether what is called between two waits is launched as one CUDA graph, where the same kernels
+  //! were called before: off unless it was set. Worth it where kernels are short.
+  void set_graphs(bool on) {
+    activate();
+    queue_.set_graphs(on);
+    arena_.keep_segments(on);  // what is called may not have been launched yet
+  }
+  //! Operations that were called.
+  [[nodiscard]] index_t operations() const { return queue_.operations(); }
+  //! Launches that they took, of kernels, copies, products and graphs.
+  [[nodiscard]] index_t launches() const { return queue_.launches(); }
   //! Which of the machine's GPUs it is, whatever CUDA_VISIBLE_DEVICES says.
   [[nodiscard]] std::string pci_bus_id() const {
     char id[32] = "";
@@ -136,14 +142,14 @@ class Cuda {
   void upload(void* to, const void* from, index_t bytes) {
     if (bytes == 0) return;
     activate();
-    staging_.upload(to, from, bytes, stream_);
+    staging_.upload(to, from, bytes, queue_);
   }
 
   void download(void* to, const void* from, index_t bytes) {
     if (bytes > 0) {
       activate();
       detail::expect_success(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes),
-                                             cudaMemcpyDeviceToHost, stream_),
+                                             cudaMemcpyDeviceToHost, queue_.stream()),
                              "downloading");
     }
     synchronize();
@@ -152,16 +158,14 @@ class Cuda {
   void copy(void* to, const void* from, index_t bytes) {
     if (bytes == 0) return;
     activate();
-    detail::expect_success(
-        cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault, stream_),
-        "copying");
+    queue_.add("copying",
+               detail::MemoryCopy{to, from, static_cast<std::size_t>(bytes), cudaMemcpyDefault});
   }
 
   void clear(void* to, index_t bytes) {
     if (bytes == 0) return;
     activate();
-    detail::expect_success(cudaMemsetAsync(to, 0, static_cast<std::size_t>(bytes), stream_),
-                           "writing zeros");
+    call("writing zeros", detail::MemoryClear{to, static_cast<std::size_t>(bytes)});
   }
 
   void submit(Worker::Task task) { worker_.submit(task); }
@@ -171,10 +175,11 @@ class Cuda {
   void synchronize() {
     activate();
     ++waits_;
-    const cudaError_t status = cudaStreamSynchronize(stream_);
+    const cudaError_t status = cudaStreamSynchronize(queue_.stream());
     if (status != cudaSuccess) {
       detail::expect_success(
-          status, text("waiting for GPU ", gpu_, ", on which was queued last ", last_).c_str());
+          status,
+          text("waiting for GPU ", gpu_, ", on which was queued last ", queue_.last()).c_str());
     }
   }
 
@@ -182,10 +187,8 @@ class Cuda {
   void wait_for(Cuda& other) {
     if (&other == this) return;
     connect(other);
-    other.activate();
-    detail::expect_success(cudaEventRecord(other.reached_, other.stream_), "recording an event");
-    activate();
-    detail::expect_success(cudaStreamWaitEvent(stream_, other.reached_), "waiting for an event");
+    detail::expect_success(cudaEventRecord(other.reached_, other.stream()), "recording an event");
+    detail::expect_success(cudaStreamWaitEvent(stream(), other.reached_), "waiting for an event");
   }
 
   //! How often the host has waited for the device.
@@ -225,23 +228,17 @@ class Cuda {
     }
     if (grid.x == 0 || grid.y == 0 || grid.z == 0) return;
     activate();
-    last_ = name;
-    constexpr index_t unasked = 48 * 1024;
-    const auto shared = static_cast<unsigned>(grid.shared_bytes);
-    if (grid.shared_bytes > unasked) {
-      detail::expect_success(
-          cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                               static_cast<int>(shared)),
-          name);
-    }
-    cudaLaunchConfig_t config{};
-    config.gridDim = dim3(static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y),
-                          static_cast<unsigned>(grid.z));
-    config.blockDim = grid.threads;
-    config.dynamicSmemBytes = shared;
-    config.stream = stream_;
-    detail::expect_success(
-        cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...), name);
+    queue_.add(name,
+               detail::KernelLaunch<Parameters...>{
+                   grid, kernel, std::tuple<Parameters...>(std::forward<Arguments>(arguments)...)});
+  }
+
+  //! Queues what a library launches: `library(stream)`, which can be compared and copied byte by
+  //! byte. `name`, which must stay, is what errors call it.
+  template <class Library>
+  void call(const char* name, const Library& library) {
+    activate();
+    queue_.add(name, detail::LibraryCall<Library>{library});
   }
 
   //! Products of matrices on this device, in its precision; `Factor` is float or Bfloat16.
@@ -249,9 +246,9 @@ class Cuda {
   void multiply(const detail::CublasProduct& product, const Factor* a, const Factor* b, float* d,
                 bool accumulate) {
     activate();
-    last_ = "a product by cuBLASLt";
-    cublas_.multiply(product, product_precision_, a, b, d, accumulate, stream_,
-                     [this](index_t bytes) { return arena_.allocate(bytes); });
+    cublas_.begin([this](index_t bytes) { return arena_.allocate(bytes); });
+    call("a product by cuBLASLt",
+         detail::CublasCall<Factor>{&cublas_, product, product_precision_, a, b, d, accumulate});
   }
 
   friend std::string to_text(const Cuda& device) {
@@ -307,9 +304,8 @@ class Cuda {
   int index_;
   ProductPrecision product_precision_ = ProductPrecision::float32;
   int gpu_ = 0;
-  cudaStream_t stream_ = nullptr;
+  detail::CudaQueue queue_;
   cudaEvent_t reached_ = nullptr;  // where the stream was when another was told to wait for it
-  const char* last_ = "nothing";
   std::atomic<index_t> waits_{0};
   std::vector<bool> connected_;  // the GPUs whose memory this one may reach
   Arena arena_;

@@ -28,7 +28,7 @@ template <int Threads>
 struct CudaLanes {
   static_assert(Threads == 32 || Threads == 256);
 
-  static constexpr int warp = 32;  //!< threads of a warp
+  static constexpr int warp = 32;        //!< threads of a warp
   static constexpr index_t group = 128;  //!< columns of a warp's turn
 
   //! The thread's number among those of the row.

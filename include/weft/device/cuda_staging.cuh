@@ -11,6 +11,7 @@
 
 #include <weft/core/index.hpp>
 #include <weft/device/cuda_error.cuh>
+#include <weft/device/cuda_queue.cuh>
 
 namespace weft::detail {
 
@@ -29,20 +30,21 @@ class CudaStaging {
     }
   }
 
-  //! Copies to the device in the stream's order. The host's bytes may change when it returns.
-  void upload(void* to, const void* from, index_t bytes, cudaStream_t stream) {
+  //! Copies to the device in the queue's order. The host's bytes may change when it returns.
+  void upload(void* to, const void* from, index_t bytes, CudaQueue& queue) {
     Buffer& buffer = buffers_[next_++ % buffers_.size()];
     if (buffer.copied == nullptr) {
       expect_success(cudaEventCreateWithFlags(&buffer.copied, cudaEventDisableTiming),
                      "creating an event");
     }
+    if (buffer.flushes == queue.flushes()) queue.flush();  // the copy may not be launched yet
     expect_success(cudaEventSynchronize(buffer.copied), "waiting for an upload");
     if (buffer.bytes < bytes) grow(buffer, bytes);
     std::memcpy(buffer.memory, from, static_cast<std::size_t>(bytes));
-    expect_success(cudaMemcpyAsync(to, buffer.memory, static_cast<std::size_t>(bytes),
-                                   cudaMemcpyHostToDevice, stream),
-                   "uploading");
-    expect_success(cudaEventRecord(buffer.copied, stream), "recording an event");
+    queue.add("uploading", MemoryCopy{to, buffer.memory, static_cast<std::size_t>(bytes),
+                                      cudaMemcpyHostToDevice});
+    queue.record(buffer.copied);
+    buffer.flushes = queue.flushes();
   }
 
  private:
@@ -50,6 +52,7 @@ class CudaStaging {
     void* memory = nullptr;
     index_t bytes = 0;
     cudaEvent_t copied = nullptr;
+    index_t flushes = -1;  // of the queue when it was used
   };
 
   static void grow(Buffer& buffer, index_t bytes) {
@@ -57,7 +60,8 @@ class CudaStaging {
     index_t size = buffer.bytes < least ? least : buffer.bytes;
     while (size < bytes) size *= 2;
     if (buffer.memory != nullptr) cudaFreeHost(buffer.memory);
-    buffer = {nullptr, 0, buffer.copied};
+    buffer.memory = nullptr;
+    buffer.bytes = 0;
     expect_success(cudaMallocHost(&buffer.memory, static_cast<std::size_t>(size)),
                    "allocating pinned memory");
     buffer.bytes = size;

@@ -175,9 +175,10 @@ inline cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t prod
       of_a->type != of_b->type || of_d->type != CUDA_R_32F) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
-  stream->queue([product = *product, scale = *static_cast<const float*>(alpha), a, of_a = *of_a, b,
-                 of_b = *of_b, old = *static_cast<const float*>(beta), d, of_d = *of_d] {
-    simulated_multiply(product, scale, a, of_a, b, of_b, old, static_cast<float*>(d), of_d);
-  });
+  simulator::queue(
+      *stream, [product = *product, scale = *static_cast<const float*>(alpha), a, of_a = *of_a, b,
+                of_b = *of_b, old = *static_cast<const float*>(beta), d, of_d = *of_d] {
+        simulated_multiply(product, scale, a, of_a, b, of_b, old, static_cast<float*>(d), of_d);
+      });
   return CUBLAS_STATUS_SUCCESS;
 }

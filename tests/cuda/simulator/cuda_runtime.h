@@ -10,8 +10,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
+#include <type_traits>
 #include <utility>
 
+#include "graphs.hpp"
 #include "memory.hpp"
 #include "streams.hpp"
 #include "threads_of_a_block.hpp"
@@ -38,6 +41,7 @@ enum cudaError_t {
   cudaErrorInvalidDevice = 101,
   cudaErrorInvalidResourceHandle = 400,
   cudaErrorPeerAccessAlreadyEnabled = 704,
+  cudaErrorStreamCaptureUnsupported = 900,
 };
 inline const char* cudaGetErrorName(cudaError_t) { return "an error of the simulated GPU"; }
 inline const char* cudaGetErrorString(cudaError_t) { return "refused by the simulated GPU"; }
@@ -58,6 +62,8 @@ namespace simulator {
 
 //! The GPU that the calling thread works with.
 inline thread_local int current_gpu = 0;
+//! Whether one of its streams records a graph.
+inline thread_local bool is_recording = false;
 
 }  // namespace simulator
 
@@ -89,10 +95,12 @@ inline cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
 // Memory.
 
 inline cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
+  if (simulator::is_recording) return cudaErrorStreamCaptureUnsupported;
   *memory = simulator::Memory::of_all().allocate(bytes, simulator::current_gpu);
   return *memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
 }
 inline cudaError_t cudaFree(void* memory) {
+  if (simulator::is_recording) return cudaErrorStreamCaptureUnsupported;
   simulator::Stream::reach_all();
   simulator::Memory::of_all().free(memory);
   return cudaSuccess;
@@ -123,10 +131,12 @@ inline cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   return cudaSuccess;
 }
 inline cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  if (stream->recording != nullptr) return cudaErrorStreamCaptureUnsupported;
   simulator::Stream::reach(stream->here());
   return cudaSuccess;
 }
 inline cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event) {
+  if (stream->recording != nullptr) return cudaErrorStreamCaptureUnsupported;
   stream->wait_for(*event);
   return cudaSuccess;
 }
@@ -140,6 +150,7 @@ inline cudaError_t cudaEventDestroy(cudaEvent_t event) {
 }
 inline cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   if (stream->gpu() != simulator::current_gpu) return cudaErrorInvalidResourceHandle;
+  if (stream->recording != nullptr) return cudaErrorStreamCaptureUnsupported;
   *event = stream->here();
   return cudaSuccess;
 }
@@ -147,13 +158,97 @@ inline cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   simulator::Stream::reach(*event);
   return cudaSuccess;
 }
+namespace simulator {
+
+//! Queues a task of a library or of the runtime, or records it. Null: no kernel's.
+inline void queue(Stream& stream, std::function<void()> task, bool is_memcpy = false,
+                  KernelNode kernel = {}) {
+  if (stream.recording == nullptr) return stream.queue(std::move(task), is_memcpy);
+  auto& nodes = stream.recording->nodes;
+  nodes.push_back({std::move(task), is_memcpy, std::move(kernel), nodes.size()});
+}
+
+}  // namespace simulator
+
 inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
                                    cudaStream_t stream) {
-  stream->queue([=] { std::memmove(to, from, bytes); }, true);
+  simulator::queue(
+      *stream, [=] { std::memmove(to, from, bytes); }, true);
   return cudaSuccess;
 }
 inline cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
-  stream->queue([=] { std::memset(to, value, bytes); });
+  simulator::queue(*stream, [=] { std::memset(to, value, bytes); });
+  return cudaSuccess;
+}
+
+// Graphs.
+
+using cudaGraph_t = simulator::Graph*;
+using cudaGraphExec_t = simulator::RunnableGraph*;
+using cudaGraphNode_t = simulator::Node*;
+enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal };
+enum cudaStreamCaptureStatus { cudaStreamCaptureStatusNone, cudaStreamCaptureStatusActive };
+struct cudaGraphEdgeData {};
+struct cudaKernelNodeParams {
+  void* func;
+  dim3 gridDim, blockDim;
+  unsigned sharedMemBytes;
+  void** kernelParams;
+};
+
+inline cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
+  if (stream->recording != nullptr) return cudaErrorStreamCaptureUnsupported;
+  stream->recording = new simulator::Graph;
+  simulator::is_recording = true;
+  return cudaSuccess;
+}
+inline cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  *graph = std::exchange(stream->recording, nullptr);
+  simulator::is_recording = false;
+  return *graph == nullptr ? cudaErrorInvalidValue : cudaSuccess;
+}
+inline cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status,
+                                            unsigned long long*, cudaGraph_t*,
+                                            const cudaGraphNode_t** last, const cudaGraphEdgeData**,
+                                            std::size_t* count) {
+  static thread_local cudaGraphNode_t node;
+  auto& nodes = stream->recording->nodes;
+  *status = cudaStreamCaptureStatusActive;
+  node = nodes.empty() ? nullptr : &nodes.back();
+  *last = &node;
+  *count = nodes.empty() ? 0 : 1;
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphInstantiate(cudaGraphExec_t* runnable, cudaGraph_t graph, unsigned) {
+  *runnable = new simulator::RunnableGraph(*graph);
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphExecDestroy(cudaGraphExec_t runnable) {
+  delete runnable;
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphLaunch(cudaGraphExec_t runnable, cudaStream_t stream) {
+  if (stream->gpu() != simulator::current_gpu) return cudaErrorInvalidResourceHandle;
+  runnable->launch(*stream);
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t runnable, cudaGraphNode_t node,
+                                                    const cudaKernelNodeParams* now) {
+  if (!runnable->has(node) || node->kernel.kernel != now->func) return cudaErrorInvalidValue;
+  runnable->tasks[node->number] = node->kernel.with_arguments(
+      now->gridDim, now->blockDim, now->sharedMemBytes, now->kernelParams);
+  return cudaSuccess;
+}
+inline cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t runnable,
+                                                      cudaGraphNode_t node, void* to,
+                                                      const void* from, std::size_t bytes,
+                                                      cudaMemcpyKind) {
+  if (!runnable->has(node) || !node->is_copy) return cudaErrorInvalidValue;
+  runnable->tasks[node->number] = [=] { std::memmove(to, from, bytes); };
   return cudaSuccess;
 }
 
@@ -190,6 +285,29 @@ cudaError_t cudaFuncSetAttribute(Kernel*, cudaFuncAttribute, int value) {
   return simulator::shared_asked <= simulator::shared_at_most ? cudaSuccess : cudaErrorInvalidValue;
 }
 
+namespace simulator {
+
+//! Runs a kernel's blocks, one after the other.
+inline std::function<void()> task_of(const std::function<void()>& kernel, dim3 blocks, dim3 threads,
+                                     std::size_t shared_bytes) {
+  return [kernel, blocks, threads, vectors = (shared_bytes + 15) / 16] {
+    const float nan = std::nanf("");
+    gridDim = blocks;
+    blockDim = threads;
+    for (unsigned z = 0; z < blocks.z; ++z) {
+      for (unsigned y = 0; y < blocks.y; ++y) {
+        for (unsigned x = 0; x < blocks.x; ++x) {
+          launched_memory.assign(vectors, {nan, nan, nan, nan});
+          blockIdx = {x, y, z};
+          Threads::here().run(kernel);
+        }
+      }
+    }
+  };
+}
+
+}  // namespace simulator
+
 template <class... Parameters, class... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                                Arguments&&... arguments) {
@@ -199,23 +317,21 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
   if (config->stream->gpu() != simulator::current_gpu) return cudaErrorInvalidResourceHandle;
   const dim3 blocks = config->gridDim;
   if (blocks.x == 0 || blocks.y == 0 || blocks.z == 0) return cudaErrorInvalidConfiguration;
-  const std::function<void()> body =
-      [kernel, ... copies = Parameters(std::forward<Arguments>(arguments))] { kernel(copies...); };
-  config->stream->queue(
-      [body, blocks, threads = config->blockDim, vectors = (config->dynamicSmemBytes + 15) / 16] {
-        const float nan = std::nanf("");
-        gridDim = blocks;
-        blockDim = threads;
-        for (unsigned z = 0; z < blocks.z; ++z) {
-          for (unsigned y = 0; y < blocks.y; ++y) {
-            for (unsigned x = 0; x < blocks.x; ++x) {
-              simulator::launched_memory.assign(vectors, {nan, nan, nan, nan});
-              blockIdx = {x, y, z};
-              simulator::Threads::here().run(body);
-            }
-          }
-        }
-      });
+  // Arguments are copied now, and a graph's node can be given others.
+  const auto with = [kernel](dim3 grid, dim3 threads, std::size_t shared, Parameters... copies) {
+    return simulator::task_of([=] { kernel(copies...); }, grid, threads, shared);
+  };
+  const auto with_pointers = [with]<std::size_t... I>(std::index_sequence<I...>) {
+    return [with](dim3 grid, dim3 threads, std::size_t shared,
+                  [[maybe_unused]] void** all) -> std::function<void()> {
+      return with(grid, threads, shared, *static_cast<std::decay_t<Parameters>*>(all[I])...);
+    };
+  }
+  (std::index_sequence_for<Parameters...>());
+  simulator::queue(*config->stream,
+                   with(blocks, config->blockDim, config->dynamicSmemBytes,
+                        std::forward<Arguments>(arguments)...),
+                   false, {reinterpret_cast<const void*>(kernel), with_pointers});
   return cudaSuccess;
 }
 

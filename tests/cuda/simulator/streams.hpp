@@ -19,6 +19,7 @@
 namespace simulator {
 
 class Stream;
+struct Graph;
 
 //! A place in a stream.
 struct Event {
@@ -41,6 +42,9 @@ class Stream {
 
   //! The GPU that it is of.
   [[nodiscard]] int gpu() const { return gpu_; }
+
+  //! What records its tasks now, or null.
+  Graph* recording = nullptr;
 
   //! Queues what the stream's GPU does, or a copy, which reaches the memory of all of them.
   void queue(std::function<void()> task, bool is_copy = false) {

@@ -43,23 +43,41 @@ struct AddSortedRows {
   }
 };
 
+//! The rows' numbers, by their words.
+struct SortByWord {
+  const token_t* ids;
+  const std::int32_t* numbers;
+  token_t* sorted_ids;
+  std::int32_t* order;
+  std::int32_t N;
+  std::size_t scratch_bytes;
+  void* scratch;  // or null, to be told how much it has to be
+
+  [[nodiscard]] cudaError_t operator()(cudaStream_t stream) const {
+    std::size_t bytes = scratch_bytes;
+    return run(bytes, stream);
+  }
+  [[nodiscard]] cudaError_t run(std::size_t& bytes, cudaStream_t stream) const {
+    return cub::DeviceRadixSort::SortPairs(scratch, bytes, ids, sorted_ids, numbers, order, N, 0,
+                                           32, stream);
+  }
+  friend bool operator==(const SortByWord&, const SortByWord&) = default;
+};
+
 inline void add_rows(Cuda& device, const RowAddition& rows) {
   if (rows.N == 0) return;
   const Shape shape{rows.N};
   const Tensor<token_t, Cuda> ids(device, shape);
   const Tensor<std::int32_t, Cuda> numbers(device, shape), order(device, shape);
   device.for_rows(rows.N, 1, NumberElement{numbers.data()});
-  std::size_t bytes = 0;
-  const auto sort = [&](void* scratch) {
-    weft::detail::expect_success(
-        cub::DeviceRadixSort::SortPairs(scratch, bytes, rows.ids, ids.data(), numbers.data(),
-                                        order.data(), static_cast<int>(rows.N), 0, 32,
-                                        device.stream()),
-        "sorting the words of a batch");
-  };
-  sort(nullptr);
-  const Memory scratch = device.allocate(static_cast<index_t>(bytes));
-  sort(scratch.data());
+  SortByWord sort{
+      rows.ids, numbers.data(), ids.data(), order.data(), static_cast<std::int32_t>(rows.N),
+      0,        nullptr};
+  weft::detail::expect_success(sort.run(sort.scratch_bytes, nullptr),
+                               "preparing to sort the words of a batch");
+  const Memory scratch = device.allocate(static_cast<index_t>(sort.scratch_bytes));
+  sort.scratch = scratch.data();
+  device.call("sorting the words of a batch", sort);
   device.for_rows(rows.N, rows.table.columns(),
                   AddSortedRows{ids.data(), order.data(), rows.N, rows.x, rows.scale,
                                 rows.table.data, rows.table.columns()});

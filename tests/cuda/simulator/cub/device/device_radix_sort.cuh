@@ -20,7 +20,7 @@ struct DeviceRadixSort {
       bytes = 1;
       return cudaSuccess;
     }
-    stream->queue([=] {
+    simulator::queue(*stream, [=] {
       std::vector<int> order(static_cast<std::size_t>(count));
       std::iota(order.begin(), order.end(), 0);
       std::stable_sort(order.begin(), order.end(), [&](int a, int b) { return keys[a] < keys[b]; });
