@@ -14,7 +14,7 @@ void add_run_options(CLI::App& app, RunOptions& o) {
   app.add_option("--product-precision", o.product_precision,
                  "Round the factors of matrix products; fastest measures, and takes bfloat16 where "
                  "it is faster")
-      ->check(CLI::IsMember({"float32", "tf32", "bfloat16", "fastest"}))
+      ->check(CLI::IsMember({"float32", "tf32", "bfloat16", "float16", "fastest"}))
       ->capture_default_str()
       ->group(run_group);
   app.add_option("--log", o.log, "Write a JSON object for each epoch to this file")

@@ -240,7 +240,8 @@ class Cuda {
         cudaLaunchKernelEx(&config, kernel, std::forward<Arguments>(arguments)...), name);
   }
 
-  //! Products of matrices on this device, in its precision; `Factor` is float or Bfloat16.
+  //! Products of matrices on this device, in its precision; `Factor` is float, Bfloat16 or
+  //! Float16.
   template <class Factor>
   void multiply(const detail::CublasProduct& product, const Factor* a, const Factor* b, float* d,
                 bool accumulate) {
