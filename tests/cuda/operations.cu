@@ -347,10 +347,11 @@ TEST_CASE("what a gradient is multiplied by has the bits of a processor") {
   const auto found = [&](Cuda&& device) {
     const auto on_device = to_device<double>(device, sums, {n});
     const Tensor<optim::GradientScale, Cuda> scale(device, {1});
-    optim::find_gradient_scale(device, on_device, 3, 0.1, scale);
+    optim::find_gradient_scale(device, on_device, 3, 0.1, scale, 65536.0);
     return to_host(scale)[0];
   };
-  CHECK(found(Cuda()).factor == optim::GradientScale(ops::ordered_sum(sums), 3, 0.1).factor);
+  CHECK(found(Cuda()).factor ==
+        optim::GradientScale(ops::ordered_sum(sums), 3, 0.1, 65536.0).factor);
 }
 
 TEST_CASE("products take operands that begin anywhere") {

@@ -16,7 +16,8 @@ enum class ProductPrecision {
   float32,   //!< nothing is rounded
   tf32,      //!< 10 bits of fraction, on the tensor cores of a GPU; a processor does as float32
   bfloat16,  //!< 7 bits of fraction
-  float16,   //!< 10 bits of fraction, fewer below 2^-14; 0 below 2^-25, infinite from 65,520 on
+  float16,   //!< 10 bits of fraction, fewer below 2^-14; 0 below 2^-25, infinite from 65,520 on:
+             //!< for training with `parallel::Recipe::loss_scaling`
 };
 
 //! As options and logs name it.

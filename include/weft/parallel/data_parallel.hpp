@@ -46,7 +46,8 @@ class DataParallel : public OneProcess {
         recipe_(recipe),
         objective_(std::move(objective)),
         state_(devices[0], objective_.layout(),
-               nn::initial_values(objective_.layout(), recipe.seed, objective_), optimizer) {
+               nn::initial_values(objective_.layout(), recipe.seed, objective_), optimizer,
+               loss_scale_of<Loss>(recipe)) {
     recipe.check();
     for (int index = 1; index < devices.size(); ++index) {
       if (!D::shares_memory(devices[0], devices[index])) {
@@ -76,7 +77,7 @@ class DataParallel : public OneProcess {
     on_devices([&](D&, int index) {
       runner(index).accumulate(recipe_, lanes_of(index), batch, turn.is_first(),
                                state_.values().data(), turn.key(recipe_.seed, state_.steps()),
-                               turn.losses());
+                               turn.losses(), state_.loss_scale().value());
     });
     turn.keep();
   }
@@ -90,7 +91,8 @@ class DataParallel : public OneProcess {
     const auto turn = batches_.begin(recipe_);
     on_devices([&](D&, int index) {
       runner(index).run(recipe_, lanes_of(index), batch, turn.is_first(), state_.values().data(),
-                        turn.key(recipe_.seed, state_.steps()), turn.losses());
+                        turn.key(recipe_.seed, state_.steps()), turn.losses(),
+                        state_.loss_scale().value());
     });
     std::vector<float*> lanes(static_cast<std::size_t>(recipe_.lanes), nullptr);
     for (int index = 0; index < devices(); ++index) {
