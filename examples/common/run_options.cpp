@@ -12,9 +12,9 @@ void add_run_options(CLI::App& app, RunOptions& o) {
                "Stop at the first number that is not finite: name its operation and module")
       ->group(run_group);
   app.add_option("--product-precision", o.product_precision,
-                 "Round the factors of matrix products; fastest measures, and takes bfloat16 where "
-                 "it is faster")
-      ->check(CLI::IsMember({"float32", "tf32", "bfloat16", "fastest"}))
+                 "Round the factors of matrix products; float16 scales losses too; fastest "
+                 "measures, and takes bfloat16 where it is faster")
+      ->check(CLI::IsMember({"float32", "tf32", "bfloat16", "float16", "fastest"}))
       ->capture_default_str()
       ->group(run_group);
   app.add_option("--log", o.log, "Write a JSON object for each epoch to this file")
@@ -26,6 +26,11 @@ void add_run_options(CLI::App& app, RunOptions& o) {
   app.add_option("--trace", o.trace,
                  "Write what devices did in a few batches to this file, for ui.perfetto.dev")
       ->group(run_group);
+}
+
+std::optional<weft::optim::LossScaling> loss_scaling_of(const RunOptions& o) {
+  if (o.product_precision != "float16") return std::nullopt;
+  return weft::optim::LossScaling{};
 }
 
 std::string command_line(int argc, char** argv) {

@@ -3,7 +3,10 @@
 //! @file What every program that trains asks about its run.
 #pragma once
 
+#include <optional>
 #include <string>
+
+#include <weft/optim/loss_scale.hpp>
 
 namespace CLI {
 class App;
@@ -22,6 +25,9 @@ struct RunOptions {
 };
 
 void add_run_options(CLI::App& app, RunOptions& options);
+
+//! How losses are scaled: dynamically where products are of float16.
+std::optional<weft::optim::LossScaling> loss_scaling_of(const RunOptions& options);
 
 //! The group that they stand in under `--help`.
 inline constexpr const char* run_group = "The run";

@@ -109,6 +109,13 @@ class LanguageModel(unittest.TestCase):
                      "a run with products float32, this one has bfloat16")
         self.trained(SINGLE, "model", "--resume")
 
+    def test_products_of_float16_give_the_bits_of_one_device(self):
+        options = ("--product-precision", "float16")
+        self.trained(SINGLE, "whole", *options)
+        self.trained(ONE_F_ONE_B, "parts", "--max-epochs", 1, *options)
+        self.trained(ONE_F_ONE_B, "parts", "--resume", *options)
+        self.assertEqual(self.bytes_of("parts"), self.bytes_of("whole"))
+
     def test_an_interrupted_run_goes_on(self):
         self.trained(SINGLE, "whole", "--max-epochs", 12)
         command = list(map(str, [ONE_F_ONE_B, *self.arguments("broken", "--max-epochs", 12)]))

@@ -166,7 +166,8 @@ int train_command(const Options& options, Strategy& ranks) {
   const weft::parallel::Recipe recipe{.seed = o.seed,
                                       .lanes = lanes,
                                       .micro_batches = lanes * micro_batches,
-                                      .clip_norm = o.clip_norm};
+                                      .clip_norm = o.clip_norm,
+                                      .loss_scaling = examples::loss_scaling_of(o.run)};
   auto strategy = ranks.make({.vocabulary = vocabulary.size(),
                               .longest = o.bptt,
                               .dropout = static_cast<float>(o.dropout),

@@ -254,7 +254,8 @@ int train_command(const Options& options, Strategy& devices) {
       .seed = o.seed,
       .lanes = lanes,
       .micro_batches = o.micro_batches > 0 ? o.micro_batches : lanes,
-      .clip_norm = o.clip_norm};
+      .clip_norm = o.clip_norm,
+      .loss_scaling = examples::loss_scaling_of(o.run)};
   auto strategy = devices.make(
       typename Strategy::Type::Objective(
           Model({words.source.size(), words.target.size(), o.longest},

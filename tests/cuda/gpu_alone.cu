@@ -33,6 +33,8 @@ void every_kernel(Cuda& device, Adam& adam, Sgd& sgd, const data::TranslationBat
   ops::copy(device, in, out);
   ops::convert(device, 1, static_cast<const float*>(nullptr), static_cast<Bfloat16*>(nullptr));
   ops::convert(device, 1, static_cast<const Bfloat16*>(nullptr), static_cast<float*>(nullptr));
+  ops::convert(device, 1, static_cast<const float*>(nullptr), static_cast<Float16*>(nullptr));
+  ops::convert(device, 1, static_cast<const Float16*>(nullptr), static_cast<float*>(nullptr));
   ops::bias_activation_dropout<ops::Activation::gelu>(device, mask, {}, in, in, out);
   ops::activation_dropout_backward<ops::Activation::gelu>(device, mask, {}, in, in, in, out);
   ops::bias_activation_dropout<ops::Activation::silu>(device, mask, {}, in, in, out);

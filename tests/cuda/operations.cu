@@ -274,7 +274,8 @@ TEST_CASE("attention and its gradients are those of a processor") {
 TEST_CASE("attention of rounded factors differs from that of floats by what rounding does") {
   Cpu cpu;
   Cuda gpu;
-  gpu.set_product_precision(ProductPrecision::bfloat16);
+  const auto precision = GENERATE(ProductPrecision::bfloat16, ProductPrecision::float16);
+  gpu.set_product_precision(precision);
   for (const index_t size : {8, 32, 64, 100, 256}) {
     for (const bool causal : {false, true}) {
       const Results<Cpu> expected = attend(cpu, size, causal, some_dropped);
@@ -287,8 +288,10 @@ TEST_CASE("attention of rounded factors differs from that of floats by what roun
           distance += std::pow(rounded[n] - floats[n], 2.0);
           norm += std::pow(floats[n], 2.0);
         }
-        // A factor is off by up to 2^-9 of itself, and two or three products follow one another.
-        CHECK(std::sqrt(distance / norm) < 0.0078125);
+        // A factor is off by up to 2^-9 of itself, and two or three products follow one another; of
+        // Float16 by 2^-12, and by more where it is below 2^-14.
+        const double bound = precision == ProductPrecision::bfloat16 ? 0x1p-7 : 0x1p-9;
+        CHECK(std::sqrt(distance / norm) < bound);
         CHECK(distance > 0.0);
       }
     }
@@ -303,11 +306,12 @@ TEST_CASE("a head of more than 256 channels is refused") {
 
 TEST_CASE("products of rounded factors are those of a processor") {
   // Small ones are rounded as they are read, large ones before.
+  const auto precision = GENERATE(ProductPrecision::bfloat16, ProductPrecision::float16);
   for (const index_t size : {70, 1030}) {
-    CAPTURE(size);
+    CAPTURE(to_text(precision), size);
     CHECK(device_difference(
               [&](auto& device) {
-                device.set_product_precision(ProductPrecision::bfloat16);
+                device.set_product_precision(precision);
                 const auto a = random_tensor(device, {size, size}, 1);
                 const auto b = random_tensor(device, {size, 1025}, 2);
                 const auto c = random_tensor(device, {size, 1025}, 3);
@@ -343,10 +347,11 @@ TEST_CASE("what a gradient is multiplied by has the bits of a processor") {
   const auto found = [&](Cuda&& device) {
     const auto on_device = to_device<double>(device, sums, {n});
     const Tensor<optim::GradientScale, Cuda> scale(device, {1});
-    optim::find_gradient_scale(device, on_device, 3, 0.1, scale);
+    optim::find_gradient_scale(device, on_device, 3, 0.1, scale, 65536.0);
     return to_host(scale)[0];
   };
-  CHECK(found(Cuda()).factor == optim::GradientScale(ops::ordered_sum(sums), 3, 0.1).factor);
+  CHECK(found(Cuda()).factor ==
+        optim::GradientScale(ops::ordered_sum(sums), 3, 0.1, 65536.0).factor);
 }
 
 TEST_CASE("products take operands that begin anywhere") {
@@ -371,15 +376,18 @@ TEST_CASE("rows are appended and numbers converted as by a processor") {
               const auto cache = random_tensor(device, {2, 3, 40}, 1);
               const auto fresh = random_tensor(device, {2, 40}, 2);
               const auto out = random_tensor(device, {2, 5, 40}, 3);
-              const auto back = nan_tensor(device, {10, 40});
               const auto parents = to_device<index_t>(device, std::vector<index_t>{1, 1}, {2});
               ops::append_rows(device, cache, 3, parents, {fresh.data(), 40}, out);
               ops::append_rows(device, 4, {fresh.data(), 40}, out);
               using D = std::remove_reference_t<decltype(device)>;
-              const Tensor<Bfloat16, D> narrow(device, {10 * 40});
-              ops::convert(device, 10 * 40, out.data(), narrow.data());
-              ops::convert(device, 10 * 40, narrow.data(), back.data());
-              return std::vector{out, back};
+              const auto of_16_bits = [&](auto number) {
+                const auto back = nan_tensor(device, {10, 40});
+                const Tensor<decltype(number), D> narrow(device, {10 * 40});
+                ops::convert(device, 10 * 40, out.data(), narrow.data());
+                ops::convert(device, 10 * 40, narrow.data(), back.data());
+                return back;
+              };
+              return std::vector{out, of_16_bits(Bfloat16()), of_16_bits(Float16())};
             },
             0.0) == "");
 }

@@ -40,14 +40,21 @@ Trained ten_updates(Train& train) {
 }
 
 template <class D>
-Trained train_on(int devices, bool graphs = false) {
+Trained train_on(int devices, const parallel::Recipe& with = recipe, bool graphs = false) {
   const DeviceGroup<D> group(devices);
   if constexpr (std::is_same_v<D, Cuda>) {
     for (int index = 0; index < devices; ++index) group[index].set_graphs(graphs);
   }
   DataParallel<SmallModel, SmallLoss, optim::Adam, D> train(group, small_objective(), optim::Adam(),
-                                                            recipe);
+                                                            with);
   return ten_updates(train);
+}
+
+//! The same recipe, with a scale of losses that doubles after three updates.
+parallel::Recipe scaled_recipe(double initial) {
+  auto scaled = recipe;
+  scaled.loss_scaling = optim::LossScaling{.initial = initial, .growth_interval = 3};
+  return scaled;
 }
 
 }  // namespace
@@ -75,7 +82,7 @@ TEST_CASE("steps of graphs end with the bits of steps of launches") {
   const Trained launched = train_on<Cuda>(1);
   for (const int devices : {1, 2}) {
     CAPTURE(devices);
-    const Trained recorded = train_on<Cuda>(devices, true);
+    const Trained recorded = train_on<Cuda>(devices, recipe, true);
     CHECK(recorded.losses == launched.losses);
     CHECK(recorded.values == launched.values);
   }
@@ -115,14 +122,42 @@ TEST_CASE("gradients that a GPU accumulates give the bits of its data parallelis
 
 TEST_CASE("a step waits for its losses and for its end, whatever it is made of") {
   // The losses of a micro-batch are copied once nothing is left to be queued.
+  const bool scales = GENERATE(false, true);
   Cuda device;
-  GradientAccumulation<SmallModel, SmallLoss, optim::Adam, Cuda> train(device, small_objective(),
-                                                                       optim::Adam(), recipe);
+  GradientAccumulation<SmallModel, SmallLoss, optim::Adam, Cuda> train(
+      device, small_objective(), optim::Adam(), scales ? scaled_recipe(65536.0) : recipe);
   const auto batch = random_translations(13, 0);
   static_cast<void>(train.step(train::DeviceBatch(batch), 0.002));
   const index_t before = device.waits();
   static_cast<void>(train.step(train::DeviceBatch(batch), 0.002));
   CHECK(device.waits() - before == recipe.micro_batches + 1);
+}
+
+TEST_CASE("losses that are scaled change no bit of a GPU's floats") {
+  const Trained plain = train_on<Cuda>(1);
+  for (const int devices : {1, 2}) {
+    const Trained scaled = train_on<Cuda>(devices, scaled_recipe(1024.0));
+    CHECK(scaled.losses == plain.losses);
+    CHECK(scaled.values == plain.values);
+  }
+}
+
+TEST_CASE("a GPU skips updates whose gradient is infinite in float16, until the scale fits") {
+  Cuda device;
+  device.set_product_precision(ProductPrecision::float16);
+  GradientAccumulation<SmallModel, SmallLoss, optim::Adam, Cuda> train(
+      device, small_objective(), optim::Adam(), scaled_recipe(0x1p18));
+  const auto batch = random_translations(13, 0);
+  const auto before = to_host(train.state().values());
+  double scale = 0x1p18;
+  while (train.step(train::DeviceBatch(batch), 0.002).skipped) {
+    scale /= 2;
+    REQUIRE(scale > 1.0);
+    CHECK(train.state().loss_scale().value() == scale);
+    CHECK(to_host(train.state().values()) == before);
+  }
+  CHECK(scale < 0x1p18);
+  CHECK_FALSE(to_host(train.state().values()) == before);
 }
 
 TEST_CASE("a run that a processor began goes on on a GPU, and translates as there") {

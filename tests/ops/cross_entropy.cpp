@@ -92,6 +92,22 @@ TEST_CASE("losses and gradients agree with the formula in double and with centra
   }
 }
 
+TEST_CASE("a gradient that is scaled by a power of two has the same digits, and losses the bits") {
+  Cpu device;
+  const auto smoothing = GENERATE(0.0f, 0.1f);
+  constexpr index_t N = 5, V = 50;
+  constexpr float scale = 0x1p16f;
+  const auto labels = labels_for(device, N, V);
+  const auto plain = random_tensor(device, {N, V}, 1, -4.0f, 4.0f),
+             scaled = random_tensor(device, {N, V}, 1, -4.0f, 4.0f);
+  const auto losses = nan_tensor(device, {N}), same = nan_tensor(device, {N});
+  ops::cross_entropy(device, plain, {}, labels, ignored, smoothing, true, losses);
+  ops::cross_entropy(device, scaled, {}, labels, ignored, smoothing, true, same, scale);
+  for (index_t i = 0; i < N * V; ++i) plain.data()[i] *= scale;
+  CHECK(bit_difference(scaled, plain) == "");
+  CHECK(bit_difference(same, losses) == "");
+}
+
 TEST_CASE("a real vocabulary keeps the error of its sums") {
   Cpu device;
   constexpr index_t V = 32000;

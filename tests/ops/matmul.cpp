@@ -16,6 +16,7 @@
 #include <vector>
 
 #include <weft/core/bfloat16.hpp>
+#include <weft/core/float16.hpp>
 #include <weft/testing/difference.hpp>
 #include <weft/testing/matrix.hpp>
 #include <weft/testing/random.hpp>
@@ -58,8 +59,11 @@ struct Factors {
 
 //! What a precision makes of a factor.
 Matrix rounded(Matrix factor, ProductPrecision precision) {
-  if (precision != ProductPrecision::bfloat16) return factor;
-  for (double& x : factor.elements) x = static_cast<float>(Bfloat16(static_cast<float>(x)));
+  for (double& x : factor.elements) {
+    const auto number = static_cast<float>(x);
+    if (precision == ProductPrecision::bfloat16) x = static_cast<float>(Bfloat16(number));
+    if (precision == ProductPrecision::float16) x = static_cast<float>(Float16(number));
+  }
   return factor;
 }
 
@@ -104,20 +108,20 @@ TEST_CASE("products agree with a naive loop in double") {
   }
 }
 
-TEST_CASE("factors are rounded to bfloat16 where a device says so, and nothing else is") {
+TEST_CASE("factors are rounded to 16 bits where a device says so, and nothing else is") {
+  const auto precision = GENERATE(ProductPrecision::bfloat16, ProductPrecision::float16);
   for (const Kind kind : kinds) {
     for (const index_t M : {1, 15, 64, 130}) {
       for (const index_t N : {1, 16, 65}) {
         for (const index_t K : {1, 33, 70}) {
-          CAPTURE(static_cast<int>(kind), M, N, K);
+          CAPTURE(to_text(precision), static_cast<int>(kind), M, N, K);
           for (const Write write : {Write::replace, Write::accumulate}) {
-            CHECK(product_difference(kind, M, N, K, write, ProductPrecision::bfloat16) == "");
+            CHECK(product_difference(kind, M, N, K, write, precision) == "");
           }
         }
       }
     }
-    CHECK(product_difference(kind, 19, 512, 2048, Write::replace, ProductPrecision::bfloat16) ==
-          "");
+    CHECK(product_difference(kind, 19, 512, 2048, Write::replace, precision) == "");
     CHECK(product_difference(kind, 64, 64, 64, Write::replace, ProductPrecision::tf32) == "");
   }
 }
@@ -154,7 +158,8 @@ TEST_CASE("a product has the same bits on any team") {
           Sizes{200, 512, 512}, Sizes{300, 256, 1024}}) {
       for (const Write write : {Write::replace, Write::accumulate}) {
         CAPTURE(static_cast<int>(kind), size.M, size.N, size.K, write == Write::accumulate);
-        for (const auto precision : {ProductPrecision::float32, ProductPrecision::bfloat16}) {
+        for (const auto precision :
+             {ProductPrecision::float32, ProductPrecision::bfloat16, ProductPrecision::float16}) {
           CHECK(team_difference([&](Cpu& device) {
                   device.set_product_precision(precision);
                   const Factors factors(device, kind, size.M, size.N, size.K);

@@ -31,18 +31,21 @@ Outcome trained(int devices, int threads, std::string_view precision) {
 }  // namespace
 
 TEST_CASE("rounded products give the same bits on any number of devices and threads") {
-  const auto expected = trained(1, 1, "bfloat16");
-  CHECK(trained(2, 1, "bfloat16") == expected);
-  CHECK(trained(1, 3, "bfloat16") == expected);
-  CHECK_FALSE(trained(1, 1, "float32") == expected);
+  for (const auto* const precision : {"bfloat16", "float16"}) {
+    const auto expected = trained(1, 1, precision);
+    CHECK(trained(2, 1, precision) == expected);
+    CHECK(trained(1, 3, precision) == expected);
+    CHECK_FALSE(trained(1, 1, "float32") == expected);
+  }
+  CHECK_FALSE(trained(1, 1, "float16") == trained(1, 1, "bfloat16"));
   CHECK(trained(1, 1, "tf32") == trained(1, 1, "float32"));  // of a processor
 }
 
 TEST_CASE("a precision is set on all devices by its name") {
   const DeviceGroup<Cpu> group(2);
   Parallel strategy(group, small_objective(), optim::Adam(), recipe);
-  for (const auto precision :
-       {ProductPrecision::bfloat16, ProductPrecision::tf32, ProductPrecision::float32}) {
+  for (const auto precision : {ProductPrecision::bfloat16, ProductPrecision::float16,
+                               ProductPrecision::tf32, ProductPrecision::float32}) {
     CHECK(train::set_product_precision(strategy, to_text(precision)) == precision);
     CHECK(group[0].product_precision() == precision);
     CHECK(group[1].product_precision() == precision);
@@ -51,5 +54,5 @@ TEST_CASE("a precision is set on all devices by its name") {
   CHECK(fastest != ProductPrecision::tf32);
   CHECK(group[1].product_precision() == fastest);
   CHECK(message_of<ArgumentError>([&] { train::set_product_precision(strategy, "half"); }) ==
-        "product precision: 'half', there are float32, tf32, bfloat16 and fastest");
+        "product precision: 'half', there are float32, tf32, bfloat16, float16 and fastest");
 }

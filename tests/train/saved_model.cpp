@@ -195,6 +195,55 @@ TEST_CASE("updates that were skipped count for what random numbers come next") {
   CHECK(contents_of(resumed.strategy) == contents_of(whole.strategy));
 }
 
+TEST_CASE("a run that scales its losses goes on with the scale it had") {
+  const TemporaryFolder folder;
+  const auto path = folder.path("state");
+  auto recipe = small_recipe;
+  recipe.loss_scaling = optim::LossScaling{.initial = 0x1p18, .growth_interval = 7};
+  OneDevice<> whole(recipe), resumed(recipe);
+  for (auto* const one : {&whole, &resumed}) {
+    one->device.set_product_precision(ProductPrecision::float16);
+  }
+  train_on(whole.strategy, 0, 8);
+  REQUIRE(whole.strategy.state().skipped() > 0);
+  REQUIRE(whole.strategy.state().loss_scale().good_updates() > 0);
+  save_state(whole.strategy, path, {});
+  load_state(resumed.strategy, path);
+  CHECK(contents_of(resumed.strategy) == contents_of(whole.strategy));
+  train_on(whole.strategy, 8, 16);
+  train_on(resumed.strategy, 8, 16);
+  CHECK(contents_of(resumed.strategy) == contents_of(whole.strategy));
+
+  const auto refused = [&](const Edit& edit) {
+    return refusal(resumed.strategy, path, edit, state_loader);
+  };
+  CHECK(refused([](auto& file) { file.metadata["loss_scale"] = "1000"; }) ==
+        "its metadata has \"loss_scale\" 1000");
+  CHECK(refused([](auto& file) { file.metadata.erase("good_updates"); }) ==
+        "its metadata has no whole number \"good_updates\"");
+}
+
+TEST_CASE("a state without a loss scale, as older ones are, begins with the recipe's") {
+  const TemporaryFolder folder;
+  const auto path = folder.path("state");
+  OneDevice<> plain;
+  train_on(plain.strategy, 0, 2);
+  save_state(plain.strategy, path, {});
+  CHECK_FALSE(FileContents(path).metadata.contains("loss_scale"));
+  auto recipe = small_recipe;
+  recipe.loss_scaling = optim::LossScaling{.initial = 8.0};
+  OneDevice<> scaled(recipe);
+  load_state(scaled.strategy, path);
+  CHECK(scaled.strategy.state().loss_scale().value() == 8.0);
+  train_on(plain.strategy, 2, 4);
+  train_on(scaled.strategy, 2, 4);
+  CHECK(contents_of(scaled.strategy).buffers == contents_of(plain.strategy).buffers);
+
+  save_state(scaled.strategy, path, {});  // and the other way
+  load_state(plain.strategy, path);
+  CHECK(plain.strategy.state().loss_scale().value() == 1.0);
+}
+
 TEST_CASE("a state of another recipe is refused with both values, and nothing is changed") {
   const TemporaryFolder folder;
   const auto path = folder.path("state");

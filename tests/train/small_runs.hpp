@@ -52,6 +52,8 @@ struct Contents {
   std::vector<std::vector<float>> buffers;
   index_t updates = 0;
   index_t skipped = 0;
+  double loss_scale = 1.0;
+  index_t good_updates = 0;
 
   friend bool operator==(const Contents&, const Contents&) = default;
 };
@@ -59,7 +61,11 @@ struct Contents {
 template <class Strategy>
 [[nodiscard]] Contents contents_of(const Strategy& strategy) {
   const auto& state = strategy.state();
-  Contents contents{{to_host(state.values())}, state.updates(), state.skipped()};
+  Contents contents{{to_host(state.values())},
+                    state.updates(),
+                    state.skipped(),
+                    state.loss_scale().value(),
+                    state.loss_scale().good_updates()};
   for (std::size_t i = 0; i < state.buffers; ++i) {
     contents.buffers.push_back(to_host(state.buffer(i)));
   }

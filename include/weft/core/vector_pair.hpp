@@ -21,6 +21,7 @@ struct VectorPair {
   Half second;  //!< the upper elements
 };
 
+//! What each element of a vector is calculated with alike.
 template <class T>
 concept Number = std::is_arithmetic_v<T>;
 

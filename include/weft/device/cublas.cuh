@@ -12,6 +12,7 @@
 #include <type_traits>
 
 #include <weft/core/bfloat16.hpp>
+#include <weft/core/float16.hpp>
 #include <weft/core/index.hpp>
 #include <weft/device/arena.hpp>
 #include <weft/device/cuda_error.cuh>
@@ -46,20 +47,30 @@ struct CublasProduct {
 struct CublasKind {
   CublasProduct product;
   ProductPrecision precision;
-  bool is_rounded;  // whether the factors lie as Bfloat16
+  cudaDataType_t factors;  // what they lie as
   std::uint32_t align_a, align_b, align_d;
 
   friend auto operator<=>(const CublasKind&, const CublasKind&) = default;
 };
 
+//! What cuBLASLt calls a type of factors.
+template <class Factor>
+constexpr cudaDataType_t data_type_of = CUDA_R_32F;
+template <>
+inline constexpr cudaDataType_t data_type_of<Bfloat16> = CUDA_R_16BF;
+template <>
+inline constexpr cudaDataType_t data_type_of<Float16> = CUDA_R_16F;
+
 //! Tensor cores round float32 factors themselves, as they read them.
 inline cublasComputeType_t compute_type(const CublasKind& kind) {
-  if (kind.is_rounded) return CUBLAS_COMPUTE_32F;
+  if (kind.factors != CUDA_R_32F) return CUBLAS_COMPUTE_32F;
   switch (kind.precision) {
     case ProductPrecision::tf32:
       return CUBLAS_COMPUTE_32F_FAST_TF32;
     case ProductPrecision::bfloat16:
       return CUBLAS_COMPUTE_32F_FAST_16BF;
+    case ProductPrecision::float16:
+      return CUBLAS_COMPUTE_32F_FAST_16F;
     case ProductPrecision::float32:
       break;
   }
@@ -88,11 +99,11 @@ class Cublas {
     handle_.reset(handle);
   }
 
-  //! `Factor` is float or Bfloat16.
+  //! `Factor` is float, Bfloat16 or Float16.
   template <class Factor>
   void multiply(const CublasProduct& product, ProductPrecision precision, const Factor* a,
                 const Factor* b, float* d, bool accumulate, cudaStream_t stream) {
-    const CublasKind kind{product,         precision,       std::is_same_v<Factor, Bfloat16>,
+    const CublasKind kind{product,         precision,       data_type_of<Factor>,
                           alignment_of(a), alignment_of(b), alignment_of(d)};
     // Batches of words have ever new numbers of rows. What is asked for again is chosen alike.
     constexpr std::size_t most_plans = 4096;
@@ -118,11 +129,11 @@ class Cublas {
     Plan(cublasLtHandle_t handle, const CublasKind& kind) : Plan(handle, kind.product, kind) {}
 
     Plan(cublasLtHandle_t handle, const CublasProduct& p, const CublasKind& kind)
-        : a(layout(kind.is_rounded, p.transpose_a ? p.inner : p.rows,
-                   p.transpose_a ? p.rows : p.inner, p.lda)),
-          b(layout(kind.is_rounded, p.transpose_b ? p.columns : p.inner,
+        : a(layout(kind.factors, p.transpose_a ? p.inner : p.rows, p.transpose_a ? p.rows : p.inner,
+                   p.lda)),
+          b(layout(kind.factors, p.transpose_b ? p.columns : p.inner,
                    p.transpose_b ? p.inner : p.columns, p.ldb)),
-          d(layout(false, p.rows, p.columns, p.ldd)) {
+          d(layout(CUDA_R_32F, p.rows, p.columns, p.ldd)) {
       cublasLtMatmulDesc_t made = nullptr;
       expect_success(cublasLtMatmulDescCreate(&made, compute_type(kind), CUDA_R_32F),
                      "describing a product");
@@ -154,10 +165,9 @@ class Cublas {
       algorithm = best.algo;
     }
 
-    static Layout layout(bool is_rounded, index_t rows, index_t columns, index_t leading) {
+    static Layout layout(cudaDataType_t type, index_t rows, index_t columns, index_t leading) {
       cublasLtMatrixLayout_t made = nullptr;
-      expect_success(cublasLtMatrixLayoutCreate(&made, is_rounded ? CUDA_R_16BF : CUDA_R_32F,
-                                                static_cast<std::uint64_t>(rows),
+      expect_success(cublasLtMatrixLayoutCreate(&made, type, static_cast<std::uint64_t>(rows),
                                                 static_cast<std::uint64_t>(columns), leading),
                      "describing a matrix");
       return Layout(made);

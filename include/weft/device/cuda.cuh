@@ -241,7 +241,8 @@ class Cuda {
     queue_.add(name, detail::LibraryCall<Library>{library});
   }
 
-  //! Products of matrices on this device, in its precision; `Factor` is float or Bfloat16.
+  //! Products of matrices on this device, in its precision; `Factor` is float, Bfloat16 or
+  //! Float16.
   template <class Factor>
   void multiply(const detail::CublasProduct& product, const Factor* a, const Factor* b, float* d,
                 bool accumulate) {

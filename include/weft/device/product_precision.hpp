@@ -16,6 +16,8 @@ enum class ProductPrecision {
   float32,   //!< nothing is rounded
   tf32,      //!< 10 bits of fraction, on the tensor cores of a GPU; a processor does as float32
   bfloat16,  //!< 7 bits of fraction
+  float16,   //!< 10 bits of fraction, fewer below 2^-14; 0 below 2^-25, infinite from 65,520 on:
+             //!< for training with `parallel::Recipe::loss_scaling`
 };
 
 //! As options and logs name it.
@@ -27,6 +29,8 @@ inline std::string to_text(ProductPrecision precision) {
       return "tf32";
     case ProductPrecision::bfloat16:
       return "bfloat16";
+    case ProductPrecision::float16:
+      return "float16";
   }
   return "unknown";
 }

@@ -10,8 +10,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <cuda_runtime.h>
+
+#include <weft/core/bfloat16.hpp>
+#include <weft/core/float16.hpp>
 
 namespace weft::ptx {
 
@@ -21,10 +25,16 @@ __device__ inline std::uint32_t* launched_memory() {
   return reinterpret_cast<std::uint32_t*>(memory);
 }
 
-//! Two floats as a pair of Bfloat16, rounded to the nearest, ties to even.
-__device__ inline std::uint32_t bfloat16_pair(float first, float second) {
+//! Two floats as a pair of Bfloat16 or Float16, rounded to the nearest, ties to even.
+template <class Rounded>
+__device__ std::uint32_t rounded_pair(float first, float second) {
   std::uint32_t pair;
-  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
+  if constexpr (std::is_same_v<Rounded, Bfloat16>) {
+    asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
+  } else {
+    static_assert(std::is_same_v<Rounded, Float16>);
+    asm("cvt.rn.f16x2.f32 %0, %1, %2;" : "=r"(pair) : "f"(second), "f"(first));
+  }
   return pair;
 }
 
@@ -35,17 +45,27 @@ __device__ inline std::uint32_t tf32(float x) {
   return word;
 }
 
-//! d (16, 8) += a (16, 16) b (16, 8) of Bfloat16.
+//! d (16, 8) += a (16, 16) b (16, 8) of Bfloat16 or Float16.
 //!
 //! **Layout.** d: rows g, g, g + 8, g + 8 at columns 2 t, 2 t + 1, 2 t, 2 t + 1. a: pairs at (g, 2
 //! t), (g + 8, 2 t), (g, 2 t + 8), (g + 8, 2 t + 8). b: pairs of rows 2 t and 2 t + 8, column g.
-__device__ inline void multiply_bfloat16(float (&d)[4], const std::uint32_t (&a)[4],
-                                         std::uint32_t b0, std::uint32_t b1) {
-  asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
-      "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+template <class Rounded>
+__device__ void multiply(float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
+                         std::uint32_t b1) {
+  if constexpr (std::is_same_v<Rounded, Bfloat16>) {
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+  } else {
+    static_assert(std::is_same_v<Rounded, Float16>);
+    asm volatile(
+        "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 "
+        "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+        : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+        : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+  }
 }
 
 //! d (16, 8) += a (16, 8) b (8, 8) of floats as `tf32` gives them.

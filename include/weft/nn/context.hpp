@@ -153,20 +153,23 @@ class Context {
   Context(D& device, const float* values, UnitObserver* observer = nullptr)
       : device_(&device), values_(values), observer_(observer) {}
 
-  //! For training.
+  //! For training. `loss_scale`: what the loss multiplies its gradient by.
   Context(D& device, const float* values, Gradients<D>& gradients, RandomKey key,
-          UnitObserver* observer = nullptr)
+          UnitObserver* observer = nullptr, float loss_scale = 1.0f)
       : device_(&device),
         values_(values),
         observer_(observer),
         gradients_(&gradients),
         mode_(Mode::train),
-        key_(key) {}
+        key_(key),
+        loss_scale_(loss_scale) {}
 
   //! Where the pass is computed.
   [[nodiscard]] D& device() const { return *device_; }
   //! Whether a backward pass will follow, and elements are dropped.
   [[nodiscard]] bool training() const { return mode_ == Mode::train; }
+  //! What a loss multiplies its gradient by, where the backward pass begins: a power of two.
+  [[nodiscard]] float loss_scale() const { return loss_scale_; }
 
   //! Around the work of a stack's layer: its parameters may be there only then.
   void enter_unit(int first, std::size_t layer) const {
@@ -248,6 +251,7 @@ class Context {
   PutOff* put_off_ = nullptr;
   Mode mode_ = Mode::evaluate;
   RandomKey key_;
+  float loss_scale_ = 1.0f;
 };
 
 }  // namespace weft::nn

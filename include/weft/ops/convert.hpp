@@ -5,7 +5,7 @@
 
 #include <weft/core/host_device.hpp>
 #include <weft/core/simd.hpp>
-#include <weft/core/simd_bfloat16.hpp>
+#include <weft/core/simd_narrow.hpp>
 #include <weft/ops/blocks.hpp>
 
 namespace weft::ops {
@@ -25,7 +25,8 @@ struct ConvertBlock {
 
 }  // namespace detail
 
-//! y = x, rounded to the nearest where y is narrower: float from Bfloat16, and the other way.
+//! y = x, rounded to the nearest where y is narrower: float from Bfloat16
+//! or Float16, and the other way.
 //!
 //! **Shapes.** x, y: n, in two buffers.
 template <class D, class From, class To>

@@ -24,6 +24,7 @@ struct CrossEntropyRow {
   token_t ignored;
   float smoothing;
   bool with_gradient;
+  float gradient_scale;
   float* logits;
   float* losses;
   index_t V;
@@ -61,10 +62,10 @@ struct CrossEntropyRow {
     });
     losses[n] = std::log(sum) - (1.0f - smoothing) * at_label - smoothing * mean;
     if (!with_gradient) return;
-    const float norm = 1.0f / sum;
-    const float uniform = smoothing / count;
+    const float norm = gradient_scale * (1.0f / sum);
+    const float uniform = gradient_scale * (smoothing / count);
     lanes.for_each(V, [&](auto c) { simd::store(row, c, simd::load(row, c) * norm - uniform); });
-    lanes.at(label, [&] { row[label] -= 1.0f - smoothing; });
+    lanes.at(label, [&] { row[label] -= gradient_scale * (1.0f - smoothing); });
   }
 };
 
@@ -73,7 +74,8 @@ struct CrossEntropyRow {
 //! losses[n] = -sum over v of target[n, v] log softmax(logits[n] + bias)[v], where the target has
 //! 1 - smoothing at the label and smoothing / V everywhere; 0 for an ignored label.
 //!
-//! With a gradient, `logits` becomes d(sum of losses)/d(logits); without, it is left undefined.
+//! With a gradient, `logits` becomes gradient_scale d(sum of losses)/d(logits); without, it is left
+//! undefined.
 //!
 //! **Shapes.** logits: (N, V). bias: (V), or empty. labels, losses: (N).
 //! **Cost.** With a gradient reads NV four times and writes it twice, a row at a time from cache.
@@ -82,13 +84,13 @@ struct CrossEntropyRow {
 template <class D>
 void cross_entropy(D& device, View<float> logits, View<const float> bias,
                    View<const token_t> labels, token_t ignored, float smoothing,
-                   bool with_gradient, View<float> losses) {
+                   bool with_gradient, View<float> losses, float gradient_scale = 1.0f) {
   detail::expect_shape_if_given("cross_entropy", "bias", bias, {logits.columns()});
   detail::expect_shape("cross_entropy", "labels", labels.shape, {logits.rows()});
   detail::expect_shape("cross_entropy", "losses", losses.shape, {logits.rows()});
   device.for_rows(logits.rows(), 8 * logits.columns(),
                   detail::CrossEntropyRow{bias.data, labels.data, ignored, smoothing,
-                                          with_gradient, logits.data, losses.data,
+                                          with_gradient, gradient_scale, logits.data, losses.data,
                                           logits.columns()});
   detail::expect_finite(device, "cross_entropy", "losses", losses);
   if (with_gradient) detail::expect_finite(device, "cross_entropy", "dlogits", logits);

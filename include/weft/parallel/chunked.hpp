@@ -62,6 +62,8 @@ struct Chunked {
 
   //! What it reads in each row.
   static constexpr index_t channels = Generator::channels;
+  //! Its gradients are multiplied by the context's `loss_scale()`.
+  static constexpr bool scales_gradients = true;
   //! A chunk that no sequence is longer than: everything at once.
   static constexpr index_t whole = index_t{1} << 40;
 
@@ -90,7 +92,7 @@ struct Chunked {
   //! What the backward pass needs: the gradient, already.
   template <class D>
   struct Saved {
-    Tensor<float, D> dx;  //!< the gradient of the sum of losses for the output
+    Tensor<float, D> dx;  //!< the gradient of the sum of losses for the output, scaled
   };
 
   //! The sum of the losses, and how many labels count.
@@ -183,7 +185,8 @@ struct Chunked {
                       const Tensor<float, D>& logits) const {
     generator.logits(ctx, x, logits);
     ops::cross_entropy(ctx.device(), logits, generator.bias_view(ctx), labels, criterion.ignored,
-                       criterion.smoothing, ctx.training(), losses.reshaped({losses.size()}));
+                       criterion.smoothing, ctx.training(), losses.reshaped({losses.size()}),
+                       ctx.loss_scale());
   }
 };
 

@@ -54,7 +54,8 @@ class DataParallel : public OneProcess {
         recipe_(recipe),
         objective_(std::move(objective)),
         state_(devices[0], objective_.layout(),
-               nn::initial_values(objective_.layout(), recipe.seed, objective_), optimizer) {
+               nn::initial_values(objective_.layout(), recipe.seed, objective_), optimizer,
+               loss_scale_of<Loss>(recipe)) {
     recipe.check();
     for (int index = 0; index < devices.size(); ++index) {
       runners_.emplace_back(devices[index], objective_);
@@ -80,7 +81,8 @@ class DataParallel : public OneProcess {
     on_devices([&](D&, int index) {
       runner(index).accumulate(recipe_, lanes_of(index), batch, turn.is_first(),
                                values[static_cast<std::size_t>(index)].data(),
-                               turn.key(recipe_.seed, state_.steps()), turn.losses());
+                               turn.key(recipe_.seed, state_.steps()), turn.losses(),
+                               state_.loss_scale().value());
     });
     turn.keep();
   }
@@ -96,7 +98,8 @@ class DataParallel : public OneProcess {
     on_devices([&](D&, int index) {
       runner(index).run(recipe_, lanes_of(index), batch, turn.is_first(),
                         values[static_cast<std::size_t>(index)].data(),
-                        turn.key(recipe_.seed, state_.steps()), turn.losses());
+                        turn.key(recipe_.seed, state_.steps()), turn.losses(),
+                        state_.loss_scale().value());
     });
     std::vector<float*> lanes(static_cast<std::size_t>(recipe_.lanes), nullptr);
     for (int index = 0; index < devices(); ++index) {

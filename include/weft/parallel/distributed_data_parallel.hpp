@@ -79,7 +79,8 @@ class DistributedDataParallel : public OverRanks<C> {
         exchange_(
             device, communicator, objective_.layout(), plan_, recipe.lanes,
             [this](index_t lane) { return runner_.gradients(lane); }, keep(), exchange),
-        state_(device, objective_.layout(), values_of_root(), optimizer, owned()) {
+        state_(device, objective_.layout(), values_of_root(), optimizer,
+               loss_scale_of<Loss>(recipe), owned()) {
     if constexpr (shard == Shard::parameters) {
       gather_.emplace(device, communicator, layout(), plan_, state_.values().data(),
                       exchange.reshard_after_forward);
@@ -106,7 +107,8 @@ class DistributedDataParallel : public OverRanks<C> {
     auto turn = batches_.begin(recipe_);
     with_parameters(nn::Mode::train, state_.steps(), batch.size(), [&] {
       runner_.accumulate(recipe_, lanes(), batch, turn.is_first(), state_.values().data(),
-                         turn.key(recipe_.seed, state_.steps()), turn.losses());
+                         turn.key(recipe_.seed, state_.steps()), turn.losses(),
+                         state_.loss_scale().value());
     });
     turn.keep();
   }
@@ -120,7 +122,7 @@ class DistributedDataParallel : public OverRanks<C> {
     exchange_.begin(number);
     with_parameters(nn::Mode::train, number, batch.size(), [&] {
       runner_.run(recipe_, lanes(), batch, turn.is_first(), state_.values().data(),
-                  turn.key(recipe_.seed, number), turn.losses(),
+                  turn.key(recipe_.seed, number), turn.losses(), state_.loss_scale().value(),
                   [this](int slot) { exchange_.ready(slot); });
     });
     const double squares = exchange_.finish();
@@ -243,6 +245,7 @@ class DistributedDataParallel : public OverRanks<C> {
                       {"lanes", text(recipe.lanes)},
                       {"micro-batches", text(recipe.micro_batches)},
                       {"clip_norm", text(recipe.clip_norm)},
+                      {"loss_scaling", loss_scaling_text(recipe)},
                       {"order", text(static_cast<int>(exchange.order))},
                       {"wire", text(static_cast<int>(exchange.wire))},
                       {"reshard_after_forward", exchange.reshard_after_forward ? "yes" : "no"}});

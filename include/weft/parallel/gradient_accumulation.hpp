@@ -38,7 +38,8 @@ class GradientAccumulation : public OneProcess {
         objective_(std::move(objective)),
         runner_(device, objective_),
         state_(device, objective_.layout(),
-               nn::initial_values(objective_.layout(), recipe.seed, objective_), optimizer) {
+               nn::initial_values(objective_.layout(), recipe.seed, objective_), optimizer,
+               loss_scale_of<Loss>(recipe)) {
     recipe.check();
   }
 
@@ -57,7 +58,8 @@ class GradientAccumulation : public OneProcess {
     static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
     auto turn = batches_.begin(recipe_);
     runner_.accumulate(recipe_, {0, recipe_.lanes}, batch, turn.is_first(), state_.values().data(),
-                       turn.key(recipe_.seed, state_.steps()), turn.losses());
+                       turn.key(recipe_.seed, state_.steps()), turn.losses(),
+                       state_.loss_scale().value());
     turn.keep();
   }
 
@@ -67,7 +69,7 @@ class GradientAccumulation : public OneProcess {
     static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
     const auto turn = batches_.begin(recipe_);
     runner_.run(recipe_, {0, recipe_.lanes}, batch, turn.is_first(), state_.values().data(),
-                turn.key(recipe_.seed, state_.steps()), turn.losses());
+                turn.key(recipe_.seed, state_.steps()), turn.losses(), state_.loss_scale().value());
     std::vector<float*> lanes;
     for (index_t lane = 0; lane < recipe_.lanes; ++lane) lanes.push_back(runner_.gradients(lane));
     const auto on_all = [this](const auto& f) { f(*device_, 0, 1); };

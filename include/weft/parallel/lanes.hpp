@@ -85,13 +85,15 @@ class LaneRunner {
   //! Runs `lanes` of the recipe on a batch: forward and backward for each of their micro-batches.
   //!
   //! Puts the loss of micro-batch m into losses[m]. Afterwards `gradients(l)` is not null for the
-  //! lanes that are held apart. `ready(slot)` is called once for each place of a gradient, as soon
-  //! as the sums that are held are complete there. Unless it is the update's first batch, gradients
-  //! are added to those that `accumulate` left.
+  //! lanes that are held apart, times `loss_scale`. `ready(slot)` is called once for each place of
+  //! a gradient, as soon as the sums that are held are complete there. Unless it is the update's
+  //! first batch, gradients are added to those that `accumulate` left.
   template <class B>
   void run(const Recipe& recipe, Range lanes, const B& batch, bool is_first, const float* values,
-           RandomKey key, std::span<LossSum> losses, const Ready& ready = {}) {
+           RandomKey key, std::span<LossSum> losses, double loss_scale = 1.0,
+           const Ready& ready = {}) {
     if (is_first) forget(lanes);
+    loss_scale_ = static_cast<float>(loss_scale);
     LaterLosses<B> later(losses);
     for (index_t lane = lanes.begin; lane < lanes.end; ++lane) {
       if (at(lane) == nullptr) at(lane) = acquire();
@@ -117,8 +119,10 @@ class LaneRunner {
   //! Runs `lanes` on a batch that is not the update's last, and keeps the sum of every lane.
   template <class B>
   void accumulate(const Recipe& recipe, Range lanes, const B& batch, bool is_first,
-                  const float* values, RandomKey key, std::span<LossSum> losses) {
+                  const float* values, RandomKey key, std::span<LossSum> losses,
+                  double loss_scale = 1.0) {
     if (is_first) forget(lanes);
+    loss_scale_ = static_cast<float>(loss_scale);
     LaterLosses<B> later(losses);
     for (index_t lane = lanes.begin; lane < lanes.end; ++lane) {
       if (at(lane) == nullptr) at(lane) = acquire();
@@ -196,7 +200,7 @@ class LaneRunner {
       if (range.size() == 0) continue;
       if (ready && m == last_with_sentences(recipe, micro_batches, batch.size())) sum.watch(ready);
       if (observer_ != nullptr) observer_->begin_pass(nn::Mode::train);
-      nn::Context<D> ctx(*device_, values, sum, key, observer_);
+      nn::Context<D> ctx(*device_, values, sum, key, observer_, loss_scale_);
       auto [loss, saved] = [&] {
         const TraceSpan span(*device_, "forward", m);
         return objective_->forward_later(ctx, batch.part(*device_, range));
@@ -254,6 +258,7 @@ class LaneRunner {
   D* device_;
   const Objective* objective_;
   PassObserver* observer_ = nullptr;
+  float loss_scale_ = 1.0f;  // of the batch under way
   Range lanes_;
   std::vector<std::unique_ptr<Gradients>> sums_;  // of lanes_
   std::vector<std::unique_ptr<Gradients>> free_;

@@ -76,7 +76,7 @@ class Objective {
         std::move(sum), {std::move(saved_model), std::move(saved_loss), output.layout}};
   }
 
-  //! The gradient of the *sum* of losses goes to the context.
+  //! The gradient of the *sum* of losses, times the context's `loss_scale()`, goes to the context.
   template <class D>
   void backward(nn::Context<D>& ctx, Saved<D>&& saved) const {
     const auto doutput = loss_.backward(ctx, std::move(saved.loss), saved.output_layout);

@@ -104,7 +104,8 @@ class PipelineParallel : public OverRanks<C> {
             [this](index_t) { return gradients_.data(); },
             shard == Shard::nothing ? Keep::all : Keep::mine),
         runner_(device, pipeline_, objective_, recompute),
-        state_(device, objective_.layout(), values_of_root(), optimizer, owned()) {
+        state_(device, objective_.layout(), values_of_root(), optimizer,
+               loss_scale_of<Loss>(recipe), owned()) {
     discard_others();
   }
 
@@ -243,7 +244,8 @@ class PipelineParallel : public OverRanks<C> {
                                     {"seed", text(recipe.seed)},
                                     {"lanes", text(recipe.lanes)},
                                     {"micro-batches", text(recipe.micro_batches)},
-                                    {"clip_norm", text(recipe.clip_norm)}});
+                                    {"clip_norm", text(recipe.clip_norm)},
+                                    {"loss_scaling", loss_scaling_text(recipe)}});
     return communicator;
   }
 
@@ -292,6 +294,7 @@ class PipelineParallel : public OverRanks<C> {
         {.values = state_.values().data(),
          .gradients = &gradients_,
          .key = turn.key(recipe_.seed, state_.steps()),
+         .loss_scale = state_.loss_scale().value(),
          .update = state_.steps()},
         turn.losses());
   }

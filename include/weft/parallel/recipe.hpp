@@ -5,10 +5,13 @@
 
 #include <concepts>
 #include <cstdint>
+#include <optional>
+#include <string>
 
 #include <weft/core/chunks.hpp>
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
+#include <weft/optim/loss_scale.hpp>
 #include <weft/parallel/loss_sum.hpp>
 
 namespace weft::parallel {
@@ -24,8 +27,11 @@ struct Recipe {
   index_t lanes = 1;          //!< sums that gradients are kept in
   index_t micro_batches = 1;  //!< parts of a batch
   double clip_norm = 0.0;  //!< the largest norm of the mean gradient; 0 for any
+  //! What gradients are multiplied by in the backward pass: for products of float16. Without, by 1.
+  std::optional<optim::LossScaling> loss_scaling = std::nullopt;
 
-  //! **Errors.** ArgumentError unless lanes > 0, micro_batches >= lanes and clip_norm >= 0.
+  //! **Errors.** ArgumentError unless lanes > 0, micro_batches >= lanes and clip_norm >= 0, and as
+  //! `LossScaling::check`.
   void check() const {
     if (lanes < 1 || micro_batches < lanes || !(clip_norm >= 0.0)) {
       throw ArgumentError(text("recipe: ", lanes, " lanes, ", micro_batches,
@@ -33,15 +39,37 @@ struct Recipe {
                                "; needs at least one lane, a micro-batch a lane, and no negative"
                                " norm"));
     }
+    if (loss_scaling) loss_scaling->check();
   }
 
   friend bool operator==(const Recipe&, const Recipe&) = default;
 };
 
+//! What a strategy's losses begin to be scaled by.
+//!
+//! **Errors.** ArgumentError if the recipe scales and `Loss` does not say `scales_gradients`: that
+//! it multiplies its gradients by `nn::Context::loss_scale`.
+template <class Loss>
+[[nodiscard]] optim::LossScale loss_scale_of(const Recipe& recipe) {
+  if (!recipe.loss_scaling) return {};
+  if constexpr (requires { requires Loss::scales_gradients; }) {
+    return optim::LossScale(*recipe.loss_scaling);
+  } else {
+    throw ArgumentError(
+        "recipe: loss_scaling needs a loss that multiplies its gradients by the context's "
+        "loss_scale(), and says so: static constexpr bool scales_gradients = true");
+  }
+}
+
+//! Its loss scaling, for ranks that compare recipes.
+[[nodiscard]] inline std::string loss_scaling_text(const Recipe& recipe) {
+  return recipe.loss_scaling ? to_text(*recipe.loss_scaling) : "none";
+}
+
 //! What an update did.
 struct StepReport {
   LossSum loss;                //!< over the whole batch
-  double gradient_norm = 0.0;  //!< of the mean gradient, before clipping
+  double gradient_norm = 0.0;  //!< of the mean gradient, unscaled and before clipping
   bool skipped = false;  //!< nothing was changed: the gradient was not finite, or no label counted
   double exposed_s = 0.0;  //!< seconds that this rank did nothing but wait for others
 };

@@ -22,6 +22,10 @@
 namespace weft::parallel {
 
 //! Whether a loss reads what a model writes.
+//!
+//! **Semantics.** Gradients are those of the *sum* of losses. A loss that says `static constexpr
+//! bool scales_gradients = true` multiplies them by `ctx.loss_scale()`, and nothing else; only with
+//! such a one may a recipe have `loss_scaling`.
 template <class Loss, class Model, class D>
 concept LossOf = requires(const Loss& loss, nn::Context<D>& ctx, const nn::OutputOf<Model, D>& y,
                           const Tensor<token_t, D>& labels) {

@@ -66,6 +66,7 @@ class StageRunner {
     const float* values = nullptr;          //!< of all parameters that the stages read
     nn::Gradients<D>* gradients = nullptr;  //!< null: evaluation
     RandomKey key{};                        //!< of the random numbers
+    double loss_scale = 1.0;                //!< what gradients are multiplied by
     index_t update = comm::Purpose::none;   //!< its number, for errors
   };
 
@@ -161,7 +162,8 @@ class StageRunner {
 
   [[nodiscard]] nn::Context<D> context() const {
     if (pass_.gradients == nullptr) return nn::Context<D>(*device_, pass_.values);
-    return nn::Context<D>(*device_, pass_.values, *pass_.gradients, pass_.key);
+    return nn::Context<D>(*device_, pass_.values, *pass_.gradients, pass_.key, nullptr,
+                          static_cast<float>(pass_.loss_scale));
   }
 
   [[nodiscard]] nn::PutOff& put_off(Action action) {

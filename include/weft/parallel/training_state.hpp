@@ -21,6 +21,7 @@
 #include <weft/ops/check_finite.hpp>
 #include <weft/ops/reduce.hpp>
 #include <weft/optim/gradient_scale.hpp>
+#include <weft/optim/loss_scale.hpp>
 #include <weft/optim/optimizer.hpp>
 #include <weft/parallel/lanes.hpp>
 #include <weft/parallel/recipe.hpp>
@@ -40,13 +41,16 @@ class TrainingState {
 
   //! Of all parameters. The layout must outlive it. **Shapes.** values: (layout.values).
   TrainingState(D& device, const nn::ParameterLayout& layout, std::span<const float> values,
-                const Optimizer& optimizer)
-      : TrainingState(device, layout, values, optimizer, {{0, layout.trained}}) {}
+                const Optimizer& optimizer, const optim::LossScale& loss_scale = {})
+      : TrainingState(device, layout, values, optimizer, loss_scale,
+                      std::vector<Range>{{0, layout.trained}}) {}
 
   //! Of the parameters in `owned` alone, which begin at the edges of blocks.
   TrainingState(D& device, const nn::ParameterLayout& layout, std::span<const float> values,
-                const Optimizer& optimizer, std::vector<Range> owned)
+                const Optimizer& optimizer, const optim::LossScale& loss_scale,
+                std::vector<Range> owned)
       : optimizer_(optimizer),
+        loss_scale_(loss_scale),
         layout_(&layout),
         owned_(std::move(owned)),
         values_(to_device<float>(device, values, {layout.values})),
@@ -101,6 +105,10 @@ class TrainingState {
     updates_ = updates;
     skipped_ = skipped;
   }
+  //! What the gradients of the update under way are multiplied by.
+  [[nodiscard]] const optim::LossScale& loss_scale() const { return loss_scale_; }
+  //! As a saved state says.
+  void set_loss_scale(double value, index_t good_updates) { loss_scale_.set(value, good_updates); }
 
   //! Reduces the lanes' gradients in canonical order and updates the parameters.
   //!
@@ -125,7 +133,7 @@ class TrainingState {
       on_all([&](D& device, index_t part, index_t) {
         if (part != 0) return;
         optim::find_gradient_scale(device, block_sums_, loss.tokens.value(), recipe.clip_norm,
-                                   scale_);
+                                   scale_, loss_scale_.value());
       });
       auto step = optimizer_.step(updates_ + 1, rate, 0.0);
       step.device_scale = &scale_.data()->rounded;
@@ -141,7 +149,8 @@ class TrainingState {
   template <class OnAll>
   [[nodiscard]] StepReport apply(const OnAll& on_all, const Recipe& recipe, const float* gradients,
                                  double squares, const LossSum& loss, double rate) {
-    const optim::GradientScale scale(squares, loss.tokens.value(), recipe.clip_norm);
+    const optim::GradientScale scale(squares, loss.tokens.value(), recipe.clip_norm,
+                                     loss_scale_.value());
     if (scale.factor > 0.0) {
       update_owned(on_all, optimizer_.step(updates_ + 1, rate, scale.factor), gradients);
     }
@@ -161,6 +170,7 @@ class TrainingState {
     if (tokens > 0) made.gradient_norm = std::sqrt(scale.squares) / static_cast<double>(tokens);
     made.skipped = scale.factor == 0.0;
     ++(made.skipped ? skipped_ : updates_);
+    if (tokens > 0) loss_scale_.after_gradient(scale.is_finite());
     return made;
   }
 
@@ -218,6 +228,7 @@ class TrainingState {
   }
 
   Optimizer optimizer_;
+  optim::LossScale loss_scale_;
   const nn::ParameterLayout* layout_;
   std::vector<Range> owned_;
   Tensor<float, D> values_;

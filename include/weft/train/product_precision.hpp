@@ -67,7 +67,7 @@ template <class Strategy>
   return slow_ranks == 0 ? ProductPrecision::bfloat16 : ProductPrecision::float32;
 }
 
-//! Sets what an option names: float32, tf32, bfloat16, or fastest; returns it.
+//! Sets what an option names: float32, tf32, bfloat16, float16, or fastest; returns it.
 //!
 //! **Errors.** ArgumentError for another name.
 template <class Strategy>
@@ -76,12 +76,13 @@ ProductPrecision set_product_precision(Strategy& strategy, std::string_view name
   if (name == "fastest") {
     precision = fastest_product_precision(strategy);
   } else {
-    for (const auto other : {ProductPrecision::tf32, ProductPrecision::bfloat16}) {
+    for (const auto other :
+         {ProductPrecision::tf32, ProductPrecision::bfloat16, ProductPrecision::float16}) {
       if (name == to_text(other)) precision = other;
     }
     if (name != to_text(precision)) {
-      throw ArgumentError(
-          text("product precision: '", name, "', there are float32, tf32, bfloat16 and fastest"));
+      throw ArgumentError(text("product precision: '", name,
+                               "', there are float32, tf32, bfloat16, float16 and fastest"));
     }
   }
   set_product_precision(strategy, precision);

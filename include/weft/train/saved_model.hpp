@@ -22,6 +22,7 @@
 #include <weft/io/safetensors_layout.hpp>
 #include <weft/nn/initialize.hpp>
 #include <weft/nn/parameter_layout.hpp>
+#include <weft/optim/loss_scale.hpp>
 #include <weft/tensor/tensor.hpp>
 #include <weft/train/file_of_ranks.hpp>
 
@@ -236,6 +237,11 @@ void save_state(Strategy& strategy, const std::string& path, io::Metadata metada
   metadata["lanes"] = std::to_string(recipe.lanes);
   metadata["micro_batches"] = std::to_string(recipe.micro_batches);
   metadata["clip_norm"] = text(recipe.clip_norm);
+  const auto& loss_scale = state.loss_scale();
+  if (loss_scale.is_dynamic()) {
+    metadata["loss_scale"] = text(loss_scale.value());
+    metadata["good_updates"] = std::to_string(loss_scale.good_updates());
+  }
   const io::SafetensorsLayout layout(std::move(tensors), metadata);
   FileOfRanks file(strategy, path, layout);
   std::vector<float> copy;
@@ -288,6 +294,13 @@ io::Metadata load_state(Strategy& strategy, const std::string& path) {
   expect("clip_norm", recipe.clip_norm);
   const index_t updates = number_in(metadata, path, "updates");
   const index_t skipped = number_in(metadata, path, "skipped");
+  // Runs that did not scale their losses, and those of older versions, leave the scale as it is.
+  const bool has_scale = metadata.contains("loss_scale");
+  const double loss_scale = has_scale ? real_in(metadata, path, "loss_scale") : 1.0;
+  const index_t good_updates = has_scale ? number_in(metadata, path, "good_updates") : 0;
+  if (!optim::LossScaling::allows(loss_scale)) {
+    throw FormatError(text(path, ": its metadata has \"loss_scale\" ", loss_scale));
+  }
 
   auto& state = strategy.state();
   const auto parameters = detail::saved_parameters(nn::named_parameters(strategy.objective()));
@@ -310,6 +323,7 @@ io::Metadata load_state(Strategy& strategy, const std::string& path) {
   detail::set_elements(state.values(), values);
   for (std::size_t i = 0; i != state.buffers; ++i) state.set_buffer(i, buffers[i]);
   state.set_counters(updates, skipped);
+  if (has_scale) state.set_loss_scale(loss_scale, good_updates);
   return metadata;
 }
 

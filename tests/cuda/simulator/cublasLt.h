@@ -12,14 +12,17 @@
 
 #include <cuda_runtime.h>
 
+#include <weft/core/float16.hpp>
+
 enum cublasStatus_t { CUBLAS_STATUS_SUCCESS, CUBLAS_STATUS_INVALID_VALUE };
 enum cublasComputeType_t {
   CUBLAS_COMPUTE_32F,
   CUBLAS_COMPUTE_32F_FAST_TF32,
-  CUBLAS_COMPUTE_32F_FAST_16BF
+  CUBLAS_COMPUTE_32F_FAST_16BF,
+  CUBLAS_COMPUTE_32F_FAST_16F
 };
 enum cublasOperation_t { CUBLAS_OP_N, CUBLAS_OP_T };
-enum cudaDataType_t { CUDA_R_32F, CUDA_R_16BF };
+enum cudaDataType_t { CUDA_R_32F, CUDA_R_16BF, CUDA_R_16F };
 enum cublasLtMatmulDescAttributes_t { CUBLASLT_MATMUL_DESC_TRANSA, CUBLASLT_MATMUL_DESC_TRANSB };
 enum cublasLtMatmulPreferenceAttributes_t {
   CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
@@ -121,18 +124,22 @@ inline std::vector<float> simulated_factor(const SimulatedLayout& layout, const 
     if (compute == CUBLAS_COMPUTE_32F_FAST_16BF) {
       return __uint_as_float((bits + 0x7fffu + (bits >> 16 & 1u)) & 0xffff0000u);
     }
+    if (compute == CUBLAS_COMPUTE_32F_FAST_16F) return static_cast<float>(weft::Float16(x));
     return x;
+  };
+  const auto number = [&](std::uint64_t at) {
+    if (layout.type == CUDA_R_32F) return kept(static_cast<const float*>(elements)[at]);
+    if (layout.type == CUDA_R_16F) {
+      return static_cast<float>(static_cast<const weft::Float16*>(elements)[at]);
+    }
+    return __uint_as_float(std::uint32_t{static_cast<const std::uint16_t*>(elements)[at]} << 16);
   };
   std::vector<float> values(rows * columns);
   for (std::uint64_t r = 0; r < rows; ++r) {
     for (std::uint64_t c = 0; c < columns; ++c) {
       const std::uint64_t row = transposed ? c : r, column = transposed ? r : c;
       const std::uint64_t at = column * static_cast<std::uint64_t>(layout.leading) + row;
-      values[r * columns + c] =
-          layout.type == CUDA_R_16BF
-              ? __uint_as_float(std::uint32_t{static_cast<const std::uint16_t*>(elements)[at]}
-                                << 16)
-              : kept(static_cast<const float*>(elements)[at]);
+      values[r * columns + c] = number(at);
     }
   }
   return values;

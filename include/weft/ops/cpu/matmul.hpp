@@ -8,9 +8,12 @@
 #pragma once
 
 #include <cstring>
+#include <type_traits>
 #include <vector>
 
+#include <weft/core/bfloat16.hpp>
 #include <weft/core/error.hpp>
+#include <weft/core/float16.hpp>
 #include <weft/core/index.hpp>
 #include <weft/device/cpu.hpp>
 #include <weft/device/hold_signals.hpp>
@@ -130,19 +133,23 @@ inline void multiply_floats(Cpu& device, const Product& p) {
                     [&](ProductPart part) { multiply_part(device, p, part); });
 }
 
-//! The same product of factors that are rounded to Bfloat16: of numbers of 16 bits where the
+//! The same product of factors that are rounded to Bfloat16 or Float16: of Bfloat16 where the
 //! processor multiplies them, else of the rounded floats.
 //!
 //! oneDNN's kernel for Bfloat16 depends on the size of a part, so that the pieces are the same on
 //! any team.
-inline void multiply_rounded(Cpu& device, const Product& p) {
-  const Tensor<Bfloat16> a(device, {p.M * p.K}), b(device, {p.K * p.N});
+template <class Rounded>
+void multiply_rounded(Cpu& device, const Product& p) {
+  const Tensor<Rounded> a(device, {p.M * p.K}), b(device, {p.K * p.N});
   convert(device, a.size(), p.a, a.data());
   convert(device, b.size(), p.b, b.data());
 #if WEFT_ONEDNN
-  if (multiplies_bfloat16()) {
-    return for_product_parts(device, p, 256, true,
-                             [&](ProductPart part) { multiply_part(p, a.data(), b.data(), part); });
+  if constexpr (std::is_same_v<Rounded, Bfloat16>) {
+    if (multiplies_bfloat16()) {
+      return for_product_parts(device, p, 256, true, [&](ProductPart part) {
+        multiply_part(p, a.data(), b.data(), part);
+      });
+    }
   }
 #endif
   const Tensor<float> wide_a(device, a.shape()), wide_b(device, b.shape());
@@ -159,7 +166,9 @@ inline void multiply(Cpu& device, const Product& p) {
   if (p.K == 0) {
     if (!p.accumulate) std::memset(p.c, 0, static_cast<std::size_t>(p.M * p.N) * sizeof(float));
   } else if (device.product_precision() == ProductPrecision::bfloat16) {
-    multiply_rounded(device, p);
+    multiply_rounded<Bfloat16>(device, p);
+  } else if (device.product_precision() == ProductPrecision::float16) {
+    multiply_rounded<Float16>(device, p);
   } else {
     multiply_floats(device, p);
   }

@@ -47,10 +47,13 @@ void with_head_columns(AnyHeadSize, index_t head_size, const F& f) {
 template <class Head, class F>
 void with_attention_kernels(const Cuda& device, Head head, index_t head_size, const F& f) {
   with_head_columns(head, head_size, [&](auto columns) {
-    if (device.product_precision() == ProductPrecision::bfloat16) {
-      f(Bfloat16Products{}, columns);
-    } else {
-      f(FloatProducts{}, columns);
+    switch (device.product_precision()) {
+      case ProductPrecision::bfloat16:
+        return f(RoundedProducts<Bfloat16>{}, columns);
+      case ProductPrecision::float16:
+        return f(RoundedProducts<Float16>{}, columns);
+      default:
+        return f(FloatProducts{}, columns);
     }
   });
 }

@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include <weft/core/bfloat16.hpp>
+#include <weft/core/float16.hpp>
 #include <weft/core/host_device.hpp>
 #include <weft/device/ptx.cuh>
 
@@ -29,8 +31,9 @@ struct WarpTile {
   WEFT_HOST_DEVICE static constexpr int size(int rows) { return rows * stride; }
 };
 
-//! Products of factors that are rounded to Bfloat16, in float.
-struct Bfloat16Products {
+//! Products of factors that are rounded to Bfloat16 or Float16, in float.
+template <class Rounded>
+struct RoundedProducts {
   static constexpr int per_word = 2;  //!< numbers in a word of shared memory
   static constexpr int terms = 16;    //!< that one `mma` adds up
 
@@ -40,8 +43,8 @@ struct Bfloat16Products {
 
   //! Writes four neighbours, the first of which is column c.
   __device__ static void store(std::uint32_t* row, int c, float4 x) {
-    row[c / 2] = ptx::bfloat16_pair(x.x, x.y);
-    row[c / 2 + 1] = ptx::bfloat16_pair(x.z, x.w);
+    row[c / 2] = ptx::rounded_pair<Rounded>(x.x, x.y);
+    row[c / 2 + 1] = ptx::rounded_pair<Rounded>(x.z, x.w);
   }
 
   //! The left factor from words as they lie in a row, or as `mma` has them.
@@ -52,19 +55,20 @@ struct Bfloat16Products {
   //! The left factor from columns 16 `step` to 16 `step` + 15 of a result.
   __device__ static Left left(const WarpPiece* pieces, int step) {
     const WarpPiece &low = pieces[2 * step], &high = pieces[2 * step + 1];
-    return {{ptx::bfloat16_pair(low[0], low[1]), ptx::bfloat16_pair(low[2], low[3]),
-             ptx::bfloat16_pair(high[0], high[1]), ptx::bfloat16_pair(high[2], high[3])}};
+    return {{ptx::rounded_pair<Rounded>(low[0], low[1]), ptx::rounded_pair<Rounded>(low[2], low[3]),
+             ptx::rounded_pair<Rounded>(high[0], high[1]),
+             ptx::rounded_pair<Rounded>(high[2], high[3])}};
   }
 
   __device__ static void multiply(WarpPiece& d, const Left& a, std::uint32_t b0, std::uint32_t b1) {
-    ptx::multiply_bfloat16(d, a.words, b0, b1);
+    ptx::multiply<Rounded>(d, a.words, b0, b1);
   }
 
   //! d0, d1 += a b, where b is rows 16 `step` to 16 `step` + 15 of a tile, at columns n to n + 7
   //! and n + 8 to n + 15.
   template <int Columns>
   __device__ static void multiply_rows(WarpPiece& d0, WarpPiece& d1, const Left& a,
-                                       WarpTile<Bfloat16Products, Columns> tile, int step, int n) {
+                                       WarpTile<RoundedProducts, Columns> tile, int step, int n) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     std::uint32_t b[4];
     ptx::load_transposed(b, tile.row(step * terms + lane % 16) + n / 2 + lane / 16 * 4);

@@ -9,6 +9,7 @@
 #include <cuda_runtime.h>
 
 #include <weft/core/bfloat16.hpp>
+#include <weft/core/float16.hpp>
 
 namespace weft::ptx {
 
@@ -16,8 +17,9 @@ inline std::uint32_t* launched_memory() {
   return reinterpret_cast<std::uint32_t*>(simulator::launched_memory.data());
 }
 
-inline std::uint32_t bfloat16_pair(float first, float second) {
-  return Bfloat16(first).bits | static_cast<std::uint32_t>(Bfloat16(second).bits) << 16;
+template <class Rounded>
+std::uint32_t rounded_pair(float first, float second) {
+  return Rounded(first).bits | static_cast<std::uint32_t>(Rounded(second).bits) << 16;
 }
 
 inline std::uint32_t tf32(float x) {
@@ -32,14 +34,15 @@ struct Factors {
 };
 
 //! One number of a word.
-template <unsigned PerWord>
-float number(std::uint32_t word, unsigned which) {
-  if constexpr (PerWord == 1) return __uint_as_float(word);
-  return __uint_as_float(which == 0 ? word << 16 : word & 0xffff0000u);
+template <class Number>
+double number(std::uint32_t word, unsigned which) {
+  Number read;
+  std::memcpy(&read, reinterpret_cast<const char*>(&word) + which * sizeof read, sizeof read);
+  return static_cast<double>(static_cast<float>(read));
 }
 
-//! d += a b of factors with so many numbers in a word.
-template <unsigned PerWord>
+//! d += a b of factors of such numbers.
+template <class Number>
 void multiply(float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1) {
   auto& threads = simulator::Threads::here();
   const unsigned g = threads.lane() / 4, t = threads.lane() % 4;
@@ -52,9 +55,9 @@ void multiply(float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std:
         const Factors& left = of_lane(g * 4 + lane);
         const Factors& right = of_lane(column * 4 + lane);
         for (unsigned word = 0; word < 2; ++word) {
-          for (unsigned which = 0; which < PerWord; ++which) {
-            sum += static_cast<double>(number<PerWord>(left.a[word * 2 + lower], which)) *
-                   static_cast<double>(number<PerWord>(right.b[word], which));
+          for (unsigned which = 0; which < sizeof(word) / sizeof(Number); ++which) {
+            sum += number<Number>(left.a[word * 2 + lower], which) *
+                   number<Number>(right.b[word], which);
           }
         }
       }
@@ -66,14 +69,14 @@ void multiply(float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std:
 
 }  // namespace simulated
 
-inline void multiply_bfloat16(float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
-                              std::uint32_t b1) {
-  simulated::multiply<2>(d, a, b0, b1);
+template <class Rounded>
+void multiply(float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1) {
+  simulated::multiply<Rounded>(d, a, b0, b1);
 }
 
 inline void multiply_tf32(float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0,
                           std::uint32_t b1) {
-  simulated::multiply<1>(d, a, b0, b1);
+  simulated::multiply<float>(d, a, b0, b1);
 }
 
 inline void load_transposed(std::uint32_t (&words)[4], const std::uint32_t* row) {
