@@ -82,7 +82,7 @@ void roofs(Cuda& device, index_t bytes, index_t n) {
   const double work = 2e-12 * static_cast<double>(n) * static_cast<double>(n * n);
   const weft::detail::CublasProduct product{false, false, n, n, n, n, n, n};
   report("roof.product", "cublas_bfloat16", "teraflops_per_second", work, seconds(device, [&] {
-           device.multiply(product, a16.data(), b16.data(), c.data(), false);
+           device.multiply(product, a16.data(), b16.data(), nullptr, c.data(), false);
          }));
   for (const auto precision :
        {ProductPrecision::float32, ProductPrecision::tf32, ProductPrecision::bfloat16}) {

@@ -223,7 +223,12 @@ TEST_CASE("the three products of a linear layer are those of a processor") {
               ops::matmul_nt(device, a, b, nt);
               ops::matmul_nn(device, a, c, nn, ops::Write::accumulate);
               ops::matmul_tn(device, a, d, tn);
-              return std::vector{nt, nn, tn};
+              // A bias that a product adds itself, and one that begins elsewhere.
+              const auto bias = random_tensor(device, {24}, 6);
+              const auto y = nan_tensor(device, {33, 20}), z = nan_tensor(device, {33, 20});
+              ops::linear(device, a, b, {bias.data(), {20}}, y);
+              ops::linear(device, a, b, {bias.data() + 1, {20}}, z);
+              return std::vector{nt, nn, tn, y, z};
             },
             1e-4) == "");
   }

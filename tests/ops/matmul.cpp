@@ -17,6 +17,7 @@
 
 #include <weft/core/bfloat16.hpp>
 #include <weft/core/float16.hpp>
+#include <weft/ops/rows.hpp>
 #include <weft/testing/difference.hpp>
 #include <weft/testing/matrix.hpp>
 #include <weft/testing/random.hpp>
@@ -194,6 +195,22 @@ TEST_CASE("a row of a product does not depend on how many others there are") {
         }
       }
     }
+  }
+}
+
+TEST_CASE("a linear layer is a product and a bias, to the bit") {
+  const auto threads = GENERATE(1, 3);
+  Cpu device(threads);
+  for (const index_t K : {0, 3, 100}) {
+    CAPTURE(K);
+    const auto x = random_tensor(device, {70, K}, 1), weight = random_tensor(device, {65, K}, 2);
+    const auto bias = random_tensor(device, {65}, 3);
+    const auto y = random_tensor(device, {70, 65}, 4),
+               expected = random_tensor(device, {70, 65}, 5);
+    ops::linear(device, x, weight, bias, y);
+    ops::matmul_nt(device, x, weight, expected);
+    ops::add_bias(device, bias, expected);
+    CHECK(to_host(y) == to_host(expected));
   }
 }
 

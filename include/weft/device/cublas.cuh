@@ -32,7 +32,8 @@ inline std::uint32_t alignment_of(const void* pointer) {
   return static_cast<std::uint32_t>(address & (~address + 1));
 }
 
-//! A product of column-major matrices, as cuBLASLt sees it: D = op(A) op(B) + beta D.
+//! A product of column-major matrices, as cuBLASLt sees it: D = op(A) op(B) + beta D, and a number
+//! for each row of D.
 struct CublasProduct {
   bool transpose_a, transpose_b;
   index_t rows, columns, inner;  // of D, and what is summed over
@@ -49,6 +50,7 @@ struct CublasKind {
   ProductPrecision precision;
   cudaDataType_t factors;  // what they lie as
   std::uint32_t align_a, align_b, align_d;
+  bool has_bias;
 
   friend auto operator<=>(const CublasKind&, const CublasKind&) = default;
 };
@@ -99,17 +101,23 @@ class Cublas {
     handle_.reset(handle);
   }
 
-  //! `Factor` is float, Bfloat16 or Float16.
+  //! Whether a product may add the bias itself: one that begins elsewhere makes kernels for an A100
+  //! fault, as Marian found.
+  [[nodiscard]] static bool adds(const float* bias) { return alignment_of(bias) >= 16; }
+
+  //! `Factor` is float, Bfloat16 or Float16. `bias` may be null.
   template <class Factor>
   void multiply(const CublasProduct& product, ProductPrecision precision, const Factor* a,
-                const Factor* b, float* d, bool accumulate, cudaStream_t stream) {
-    const CublasKind kind{product,         precision,       data_type_of<Factor>,
-                          alignment_of(a), alignment_of(b), alignment_of(d)};
+                const Factor* b, const float* bias, float* d, bool accumulate,
+                cudaStream_t stream) {
+    const CublasKind kind{product,         precision,       data_type_of<Factor>, alignment_of(a),
+                          alignment_of(b), alignment_of(d), bias != nullptr};
     // Batches of words have ever new numbers of rows. What is asked for again is chosen alike.
     constexpr std::size_t most_plans = 4096;
     if (plans_.size() >= most_plans) plans_.clear();
     auto& plan = plans_[kind];
     if (plan == nullptr) plan = std::make_unique<Plan>(handle_.get(), kind);
+    if (bias != nullptr) plan->set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
     const float one = 1.0f, beta = accumulate ? 1.0f : 0.0f;
     expect_success(
         cublasLtMatmul(handle_.get(), plan->operation.get(), &one, a, plan->a.get(), b,
@@ -138,8 +146,9 @@ class Cublas {
       expect_success(cublasLtMatmulDescCreate(&made, compute_type(kind), CUDA_R_32F),
                      "describing a product");
       operation.reset(made);
-      set_transposed(CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_a);
-      set_transposed(CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_b);
+      set(CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
+      set(CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
+      if (kind.has_bias) set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
 
       cublasLtMatmulPreference_t wishes = nullptr;
       expect_success(cublasLtMatmulPreferenceCreate(&wishes), "choosing an algorithm");
@@ -173,8 +182,8 @@ class Cublas {
       return Layout(made);
     }
 
-    void set_transposed(cublasLtMatmulDescAttributes_t which, bool transposed) {
-      const cublasOperation_t value = transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+    template <class Value>
+    void set(cublasLtMatmulDescAttributes_t which, const Value& value) {
       expect_success(cublasLtMatmulDescSetAttribute(operation.get(), which, &value, sizeof value),
                      "describing a product");
     }
@@ -192,11 +201,12 @@ struct CublasCall {
   CublasProduct product;
   ProductPrecision precision;
   const Factor *a, *b;
+  const float* bias;
   float* d;
   bool accumulate;
 
   [[nodiscard]] cudaError_t operator()(cudaStream_t stream) const {
-    cublas->multiply(product, precision, a, b, d, accumulate, stream);
+    cublas->multiply(product, precision, a, b, bias, d, accumulate, stream);
     return cudaSuccess;
   }
   friend bool operator==(const CublasCall&, const CublasCall&) = default;

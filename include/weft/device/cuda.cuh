@@ -242,14 +242,14 @@ class Cuda {
   }
 
   //! Products of matrices on this device, in its precision; `Factor` is float, Bfloat16 or
-  //! Float16.
+  //! Float16. `bias` may be null.
   template <class Factor>
-  void multiply(const detail::CublasProduct& product, const Factor* a, const Factor* b, float* d,
-                bool accumulate) {
+  void multiply(const detail::CublasProduct& product, const Factor* a, const Factor* b,
+                const float* bias, float* d, bool accumulate) {
     activate();
     cublas_.begin([this](index_t bytes) { return arena_.allocate(bytes); });
-    call("a product by cuBLASLt",
-         detail::CublasCall<Factor>{&cublas_, product, product_precision_, a, b, d, accumulate});
+    call("a product by cuBLASLt", detail::CublasCall<Factor>{&cublas_, product, product_precision_,
+                                                             a, b, bias, d, accumulate});
   }
 
   friend std::string to_text(const Cuda& device) {

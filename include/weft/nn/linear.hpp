@@ -60,8 +60,11 @@ struct Linear {
   [[nodiscard]] Result<Rows<Out, D>, Saved<D>> forward(Context<D>& ctx,
                                                        const Rows<In, D>& x) const {
     Rows<Out, D> y{ctx.empty({x.values.rows(), Out}), x.layout};
-    ops::matmul_nt(ctx.device(), x.values, ctx.value(weight), y.values);
-    if constexpr (Bias) ops::add_bias(ctx.device(), ctx.value(bias), y.values);
+    if constexpr (Bias) {
+      ops::linear(ctx.device(), x.values, ctx.value(weight), ctx.value(bias), y.values);
+    } else {
+      ops::matmul_nt(ctx.device(), x.values, ctx.value(weight), y.values);
+    }
     return {std::move(y), {x.values}};
   }
 

@@ -184,8 +184,12 @@ struct MultiHeadAttention {
                                          const Parameter& weight, const Parameter& bias,
                                          int count) const {
     auto y = ctx.empty({x.rows(), count * C});
-    ops::matmul_nt(ctx.device(), x, ctx.value(joined(weight, count)), y);
-    if constexpr (Bias) ops::add_bias(ctx.device(), ctx.value(joined(bias, count)), y);
+    const auto joined_weight = ctx.value(joined(weight, count));
+    if constexpr (Bias) {
+      ops::linear(ctx.device(), x, joined_weight, ctx.value(joined(bias, count)), y);
+    } else {
+      ops::matmul_nt(ctx.device(), x, joined_weight, y);
+    }
     return y;
   }
 

@@ -5,9 +5,11 @@
 //!     forward          y  = x w'    matmul_nt   (M, K) (N, K) -> (M, N)
 //!     input gradient   dx = dy w    matmul_nn   (M, N) (N, K) -> (M, K)
 //!     weight gradient  dw = dy' x   matmul_tn   (M, N) (M, K) -> (N, K)
+//!     with a bias      y = x w' + b linear      (M, K) (N, K) (N) -> (M, N)
 #pragma once
 
 #include <weft/core/error.hpp>
+#include <weft/ops/check.hpp>
 #include <weft/ops/check_finite.hpp>
 #include <weft/ops/cpu/matmul.hpp>
 #include <weft/ops/write.hpp>
@@ -19,15 +21,17 @@ namespace detail {
 
 template <class D>
 void checked_product(D& device, const char* name, View<const float> a, bool transpose_a,
-                     View<const float> b, bool transpose_b, View<float> c, Write write) {
+                     View<const float> b, bool transpose_b, View<float> c, Write write,
+                     View<const float> bias = {}) {
   const index_t M = transpose_a ? a.columns() : a.rows();
   const index_t K = transpose_a ? a.rows() : a.columns();
   const index_t N = transpose_b ? b.rows() : b.columns();
   if ((transpose_b ? b.columns() : b.rows()) != K || c.rows() != M || c.columns() != N) {
     throw ShapeError(text(name, ": ", a.shape, " and ", b.shape, " do not give ", c.shape));
   }
+  expect_shape_if_given(name, "bias", bias, {N});
   multiply(device, Product{transpose_a, transpose_b, M, N, K, a.data, b.data, c.data,
-                           write == Write::accumulate});
+                           write == Write::accumulate, bias.data});
   expect_finite(device, name, "c", c);
 }
 
@@ -61,6 +65,16 @@ template <class D>
 void matmul_tn(D& device, View<const float> a, View<const float> b, View<float> c,
                Write write = Write::replace) {
   detail::checked_product(device, "matmul_tn", a, true, b, false, c, write);
+}
+
+//! y = x weight' + bias: on a GPU in one pass.
+//!
+//! **Shapes.** x: (..., M, K). weight: (N, K). bias: (N). y: (..., M, N).
+//! **Errors.** ShapeError unless they fit.
+template <class D>
+void linear(D& device, View<const float> x, View<const float> weight, View<const float> bias,
+            View<float> y) {
+  detail::checked_product(device, "linear", x, false, weight, true, y, Write::replace, bias);
 }
 
 }  // namespace weft::ops

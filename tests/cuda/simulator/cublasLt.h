@@ -23,7 +23,13 @@ enum cublasComputeType_t {
 };
 enum cublasOperation_t { CUBLAS_OP_N, CUBLAS_OP_T };
 enum cudaDataType_t { CUDA_R_32F, CUDA_R_16BF, CUDA_R_16F };
-enum cublasLtMatmulDescAttributes_t { CUBLASLT_MATMUL_DESC_TRANSA, CUBLASLT_MATMUL_DESC_TRANSB };
+enum cublasLtMatmulDescAttributes_t {
+  CUBLASLT_MATMUL_DESC_TRANSA,
+  CUBLASLT_MATMUL_DESC_TRANSB,
+  CUBLASLT_MATMUL_DESC_EPILOGUE,
+  CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+};
+enum cublasLtEpilogue_t { CUBLASLT_EPILOGUE_DEFAULT = 1, CUBLASLT_EPILOGUE_BIAS = 4 };
 enum cublasLtMatmulPreferenceAttributes_t {
   CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
   CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
@@ -40,6 +46,8 @@ struct SimulatedLayout {
 struct SimulatedProduct {
   cublasComputeType_t compute;
   bool transposed[2] = {false, false};
+  cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
+  const float* bias = nullptr;
 };
 struct SimulatedHandle {};
 struct SimulatedPreference {};
@@ -86,10 +94,16 @@ inline cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t made) {
 }
 inline cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t product,
                                                      cublasLtMatmulDescAttributes_t which,
-                                                     const void* value, std::size_t) {
-  cublasOperation_t operation{};
-  std::memcpy(&operation, value, sizeof operation);
-  product->transposed[which == CUBLASLT_MATMUL_DESC_TRANSA ? 0 : 1] = operation == CUBLAS_OP_T;
+                                                     const void* value, std::size_t bytes) {
+  if (which == CUBLASLT_MATMUL_DESC_EPILOGUE) {
+    std::memcpy(&product->epilogue, value, bytes);
+  } else if (which == CUBLASLT_MATMUL_DESC_BIAS_POINTER) {
+    std::memcpy(&product->bias, value, bytes);
+  } else {
+    cublasOperation_t operation{};
+    std::memcpy(&operation, value, bytes);
+    product->transposed[which == CUBLASLT_MATMUL_DESC_TRANSA ? 0 : 1] = operation == CUBLAS_OP_T;
+  }
   return CUBLAS_STATUS_SUCCESS;
 }
 inline cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* made) {
@@ -162,6 +176,7 @@ inline void simulated_multiply(const SimulatedProduct& product, float alpha, con
     for (std::uint64_t c = 0; c < columns; ++c) {
       float& out = d[c * static_cast<std::uint64_t>(of_d.leading) + r];
       out = alpha * sums[c] + (beta == 0.0f ? 0.0f : beta * out);
+      if (product.epilogue == CUBLASLT_EPILOGUE_BIAS) out += product.bias[r];
     }
   }
 }
@@ -179,7 +194,9 @@ inline cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t prod
   const auto [rows, inner] = extents(*of_a, product->transposed[0]);
   const auto [terms, columns] = extents(*of_b, product->transposed[1]);
   if (rows != of_d->rows || columns != of_d->columns || inner != terms ||
-      of_a->type != of_b->type || of_d->type != CUDA_R_32F) {
+      of_a->type != of_b->type || of_d->type != CUDA_R_32F ||
+      (product->epilogue == CUBLASLT_EPILOGUE_BIAS &&
+       reinterpret_cast<std::uintptr_t>(product->bias) % 16 != 0)) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
   simulator::queue(

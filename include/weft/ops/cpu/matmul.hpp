@@ -23,6 +23,7 @@
 #include <weft/ops/cpu/rounded_product.hpp>
 #include <weft/ops/cpu/skinny_product.hpp>
 #include <weft/ops/cpu/tile.hpp>
+#include <weft/ops/rows.hpp>
 #include <weft/tensor/tensor.hpp>
 
 #if WEFT_ONEDNN
@@ -161,8 +162,7 @@ void multiply_rounded(Cpu& device, const Product& p) {
   multiply_floats(device, rounded);
 }
 
-inline void multiply(Cpu& device, const Product& p) {
-  if (p.M == 0 || p.N == 0) return;
+inline void multiply_without_bias(Cpu& device, const Product& p) {
   if (p.K == 0) {
     if (!p.accumulate) std::memset(p.c, 0, static_cast<std::size_t>(p.M * p.N) * sizeof(float));
   } else if (device.product_precision() == ProductPrecision::bfloat16) {
@@ -172,6 +172,12 @@ inline void multiply(Cpu& device, const Product& p) {
   } else {
     multiply_floats(device, p);
   }
+}
+
+inline void multiply(Cpu& device, const Product& p) {
+  if (p.M == 0 || p.N == 0) return;
+  multiply_without_bias(device, p);
+  if (p.bias != nullptr) device.for_rows(p.M, p.N, AddBiasRow{p.bias, p.c, p.N});
 }
 
 }  // namespace weft::ops::detail

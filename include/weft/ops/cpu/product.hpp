@@ -16,7 +16,8 @@
 
 namespace weft::ops::detail {
 
-//! One product C (M, N) = op(A) op(B) + beta C; all matrices row-major without gaps.
+//! One product C (M, N) = op(A) op(B) + beta C, and a bias (N) for each row; all matrices row-major
+//! without gaps.
 struct Product {
   bool transpose_a;  //!< A lies as (K, M)
   bool transpose_b;  //!< B lies as (N, K)
@@ -25,6 +26,7 @@ struct Product {
   const float* b;
   float* c;
   bool accumulate;
+  const float* bias = nullptr;  //!< null: none
 
   //! Elements from one row of A to the next, as it lies.
   [[nodiscard]] index_t lda() const { return transpose_a ? M : K; }

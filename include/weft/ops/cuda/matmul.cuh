@@ -10,6 +10,7 @@
 #include <weft/device/cuda.cuh>
 #include <weft/ops/convert.hpp>
 #include <weft/ops/matmul.hpp>
+#include <weft/ops/rows.hpp>
 #include <weft/tensor/tensor.hpp>
 
 namespace weft::ops::detail {
@@ -40,26 +41,35 @@ inline bool is_rounded_first(const Product& p) {
 
 //! The product of factors that are rounded first.
 template <class Rounded>
-void multiply_rounded(Cuda& device, const Product& p) {
+void multiply_rounded(Cuda& device, const Product& p, const float* bias) {
   const Tensor<Rounded, Cuda> a(device, {p.M * p.K}), b(device, {p.K * p.N});
   convert(device, a.size(), p.a, a.data());
   convert(device, b.size(), p.b, b.data());
-  device.multiply(in_columns(p), b.data(), a.data(), p.c, p.accumulate);
+  device.multiply(in_columns(p), b.data(), a.data(), bias, p.c, p.accumulate);
 }
 
-inline void multiply(Cuda& device, const Product& p) {
-  if (p.M == 0 || p.N == 0) return;
+//! The product with another bias than its own, or with none.
+inline void multiply_with(Cuda& device, const Product& p, const float* bias) {
   if (p.K == 0) {
     if (!p.accumulate) device.clear(p.c, p.M * p.N * index_t{sizeof(float)});
     return;
   }
   const ProductPrecision precision = device.product_precision();
   if (precision == ProductPrecision::bfloat16 && is_rounded_first(p)) {
-    multiply_rounded<Bfloat16>(device, p);
+    multiply_rounded<Bfloat16>(device, p, bias);
   } else if (precision == ProductPrecision::float16 && is_rounded_first(p)) {
-    multiply_rounded<Float16>(device, p);
+    multiply_rounded<Float16>(device, p, bias);
   } else {
-    device.multiply(in_columns(p), p.b, p.a, p.c, p.accumulate);
+    device.multiply(in_columns(p), p.b, p.a, bias, p.c, p.accumulate);
+  }
+}
+
+inline void multiply(Cuda& device, const Product& p) {
+  if (p.M == 0 || p.N == 0) return;
+  const bool is_added = p.K > 0 && p.bias != nullptr && weft::detail::Cublas::adds(p.bias);
+  multiply_with(device, p, is_added ? p.bias : nullptr);
+  if (p.bias != nullptr && !is_added) {
+    device.for_rows(p.M, p.N, AddBiasRow{p.bias, p.c, p.N});
   }
 }
 
