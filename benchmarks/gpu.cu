@@ -10,11 +10,16 @@
 #include <cstring>
 #include <exception>
 #include <functional>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <weft/core/clock.hpp>
+#include <weft/nn/encoder.hpp>
+#include <weft/nn/initialize.hpp>
 #include <weft/nn/language_model.hpp>
+#include <weft/ops/blocks.hpp>
 #include <weft/ops/updates.hpp>
 
 #include "text_batch.hpp"
@@ -31,19 +36,30 @@ struct Quartiles {
   double lower, median, upper;
 };
 
+//! Seconds that the device takes for each of some calls in turn, over ten rounds.
+std::vector<Quartiles> seconds(Cuda& device, const std::vector<std::function<void()>>& calls) {
+  std::vector<std::vector<double>> times(calls.size());
+  for (int repeat = 0; repeat < warm_up + repeats; ++repeat) {
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      device.synchronize();
+      const double begin = monotonic_seconds();
+      calls[i]();
+      device.synchronize();
+      if (repeat >= warm_up) times[i].push_back(monotonic_seconds() - begin);
+    }
+  }
+  std::vector<Quartiles> result;
+  for (auto& of_call : times) {
+    std::sort(of_call.begin(), of_call.end());
+    result.push_back({of_call[repeats / 4], (of_call[repeats / 2 - 1] + of_call[repeats / 2]) / 2,
+                      of_call[repeats - 1 - repeats / 4]});
+  }
+  return result;
+}
+
 //! Seconds that the device takes for a call, over ten of them.
 Quartiles seconds(Cuda& device, const std::function<void()>& call) {
-  std::vector<double> times;
-  for (int repeat = 0; repeat < warm_up + repeats; ++repeat) {
-    device.synchronize();
-    const double begin = monotonic_seconds();
-    call();
-    device.synchronize();
-    if (repeat >= warm_up) times.push_back(monotonic_seconds() - begin);
-  }
-  std::sort(times.begin(), times.end());
-  return {times[repeats / 4], (times[repeats / 2 - 1] + times[repeats / 2]) / 2,
-          times[repeats - 1 - repeats / 4]};
+  return seconds(device, std::vector{call}).front();
 }
 
 //! Prints `amount` over the time of a call: a rate, in units of `metric`.
@@ -124,19 +140,80 @@ void attention(Cuda& device, index_t tokens, index_t length, bool causal) {
   }
 }
 
+Tensor<float, Cuda> zeros(Cuda& device, index_t n) {
+  Tensor<float, Cuda> tensor(device, {n});
+  device.clear(tensor.data(), n * 4);
+  return tensor;
+}
+
 //! Adam's pass alone: 28 bytes a parameter.
 void adam(Cuda& device, index_t n) {
   std::vector<Tensor<float, Cuda>> buffers;
-  for (int i = 0; i < 4; ++i) {
-    buffers.emplace_back(device, Shape{n});
-    device.clear(buffers.back().data(), n * 4);
-  }
+  for (int i = 0; i < 4; ++i) buffers.push_back(zeros(device, n));
   const auto step = optim::Adam().step(1, 1e-4, 1.0);
   report("adam", "weft", "gigabytes_per_second", 28e-9 * static_cast<double>(n),
          seconds(device, [&] {
            ops::adam_update(device, step, n, 0, ops::block_count(n), buffers[0].data(),
                             buffers[1].data(), buffers[2].data(), buffers[3].data());
          }));
+}
+
+//! A layer without a model: forward, backward and Adam's step apart, and all in turn. The loss is
+//! half the sum of the output's squares.
+template <index_t C, index_t H, index_t F>
+void encoder_layer(Cuda& device, const std::string& suite, index_t sequences, index_t length) {
+  using Layer = nn::EncoderLayer<C, H, F, nn::Norm::pre, true>;
+  Layer layer(nn::Dropouts::everywhere(0.1f));
+  nn::ParameterLayout layout;
+  nn::place_trained(layer, layout);
+  const auto values =
+      to_device<float>(device, nn::initial_values(layout, /*seed=*/1, layer), {layout.values});
+  nn::Gradients<Cuda> gradients(device, layout);
+  const auto first_moment = zeros(device, layout.trained);
+  const auto second_moment = zeros(device, layout.trained);
+  const std::vector<index_t> lengths(static_cast<std::size_t>(sequences), length);
+  std::vector<float> numbers(static_cast<std::size_t>(sequences * length * C));
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    numbers[i] = static_cast<float>((i * 7919 + 13) % 2001) / 500.0f - 2.0f;
+  }
+  const Rows<C, Cuda> x{to_device<float>(device, numbers, {sequences * length, C}),
+                        make_layout<Cuda>(device, lengths)};
+  index_t updates = 0;
+  std::optional<nn::Context<Cuda>> ctx;
+  std::optional<decltype(layer.forward(*ctx, x))> result;
+  const auto forward = [&] {
+    ctx.emplace(device, values.data(), gradients, RandomKey(1, updates));
+    result.emplace(layer.forward(*ctx, x));
+  };
+  const auto backward = [&] {
+    (void)layer.backward(*ctx, std::move(result->saved), result->output);
+  };
+  const auto step = [&] {
+    const auto update = optim::Adam().step(++updates, 1e-3, 1.0);
+    optim::Adam::update(device, update, {layout.trained, 0, ops::block_count(layout.trained)},
+                        gradients.data(), values.data(),
+                        {first_moment.data(), second_moment.data()});
+    gradients.begin();
+  };
+  gradients.begin();
+  for (const bool graphs : {false, true}) {
+    const std::string subject = graphs ? "weft_graphs" : "weft";
+    device.set_graphs(graphs);
+    const auto apart = seconds(device, {forward, backward, step});
+    const auto all = seconds(device, [&] {
+      forward();
+      backward();
+      step();
+    });
+    const auto one = [&](const char* part, Quartiles time) {
+      report(suite + part, subject, "calls_per_second", 1.0, time);
+    };
+    one(".forward", apart[0]);
+    one(".backward", apart[1]);
+    one(".step", apart[2]);
+    one(".all", all);
+  }
+  device.set_graphs(false);
 }
 
 //! Prints how many launches a step took for its operations.
@@ -224,6 +301,9 @@ void run(bool is_small) {
     }
   });
   on_a_gpu([&](Cuda& device) { adam(device, is_small ? 10'000 : 1'500'000'000); });
+  on_a_gpu([&](Cuda& device) {
+    encoder_layer<128, 16, 512>(device, "encoder_layer", is_small ? 1 : 50, is_small ? 5 : 80);
+  });
   if (is_small) {
     on_a_gpu(
         [](Cuda& device) { language_model<toy>(device, "language_model_toy.step", 2, 9, 100); });

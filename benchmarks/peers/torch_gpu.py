@@ -18,18 +18,26 @@ SMALL = "--small" in sys.argv[1:]
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
 
-def seconds(call):
-    times = []
+def synchronize():
+    if DEVICE == "cuda":
+        torch.cuda.synchronize()
+
+
+def seconds_of_each(*calls):
+    times = [[] for _ in calls]
     for repeat in range(WARM_UP + REPEATS):
-        if DEVICE == "cuda":
-            torch.cuda.synchronize()
-        begin = time.perf_counter()
-        call()
-        if DEVICE == "cuda":
-            torch.cuda.synchronize()
-        if repeat >= WARM_UP:
-            times.append(time.perf_counter() - begin)
-    return statistics.quantiles(times, n=4, method="inclusive")
+        for call, of_call in zip(calls, times):
+            synchronize()
+            begin = time.perf_counter()
+            call()
+            synchronize()
+            if repeat >= WARM_UP:
+                of_call.append(time.perf_counter() - begin)
+    return [statistics.quantiles(of_call, n=4, method="inclusive") for of_call in times]
+
+
+def seconds(call):
+    return seconds_of_each(call)[0]
 
 
 def report(suite, subject, metric, amount, time_s):
@@ -61,6 +69,51 @@ def adam(n):
     parameter.grad = torch.zeros_like(parameter)
     optimizer = torch.optim.Adam([parameter], lr=1e-4, fused=True)
     report("adam", "torch_fused", "gigabytes_per_second", 28e-9 * n, seconds(optimizer.step))
+
+
+def encoder_layer(sequences, length):
+    """The layer of "your training is not fast enough yet", pre-norm. `flat`: one parameter, of
+    which the layer's are views."""
+    x = torch.randn(sequences, length, 128, device=DEVICE)
+    for subject in ("torch_eager", "torch_compile", "torch_flat"):
+        layer = nn.TransformerEncoderLayer(128, 16, 512, 0.1, batch_first=True,
+                                           norm_first=True).to(DEVICE)
+        parameters = list(layer.parameters())
+        if subject == "torch_flat":
+            flat = nn.Parameter(torch.cat([p.detach().flatten() for p in parameters]))
+            flat.grad = torch.zeros_like(flat)
+            offset = 0
+            for p in parameters:
+                part = slice(offset, offset + p.numel())
+                p.data, p.grad = flat.data[part].view_as(p), flat.grad[part].view_as(p)
+                offset += p.numel()
+            parameters = [flat]
+        optimizer = torch.optim.Adam(parameters, lr=1e-3, fused=True)
+        loss_of = lambda: layer(x).square().sum() / 2
+        if subject == "torch_compile":
+            loss_of = torch.compile(loss_of)
+        loss = None
+
+        def forward():
+            nonlocal loss
+            loss = loss_of()
+
+        def backward():
+            loss.backward()
+
+        def step():
+            optimizer.step()
+            optimizer.zero_grad(set_to_none=subject != "torch_flat")
+
+        def everything():
+            forward()
+            backward()
+            step()
+
+        times = seconds_of_each(forward, backward, step)
+        for part, time_s in zip((".forward", ".backward", ".step", ".all"),
+                                [*times, seconds(everything)]):
+            report("encoder_layer" + part, subject, "calls_per_second", 1, time_s)
 
 
 class LanguageModel(nn.Module):
@@ -124,6 +177,7 @@ def main():
             for size in (64, 128):
                 attention(48 if SMALL else 16384, length, size, causal)
     adam(10_000 if SMALL else 1_500_000_000)
+    encoder_layer(*((1, 5) if SMALL else (50, 80)))
     if SMALL:
         training("language_model_toy.step", lambda: LanguageModel(64, 4, 2, 100), (2, 9), 100, 0.0)
         training("transformer_toy.step", lambda: Translator(64, 4, 64, 1, 100), (3, 8), 100, 0.1)
