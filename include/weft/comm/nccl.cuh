@@ -356,11 +356,13 @@ class NcclDeviceCommunicator {
         if (greetings.empty()) return connection;
         typename Transfer::Part part(*device, *connection);
         connection->start(greetings, part.begun, part.ended, check);
-        while (cudaEventQuery(part.ended) == cudaErrorNotReady) {
+        cudaError_t status = cudaSuccess;
+        while ((status = cudaEventQuery(part.ended)) == cudaErrorNotReady) {
           cudaGetLastError();
           connection->expect_alive();
           check();
         }
+        weft::detail::expect_success(status, "connecting GPUs");
         return connection;
       });
     }

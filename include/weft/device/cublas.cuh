@@ -50,7 +50,7 @@ struct CublasKind {
   ProductPrecision precision;
   cudaDataType_t factors;  // what they lie as
   std::uint32_t align_a, align_b, align_d;
-  bool has_bias;
+  std::uint32_t align_bias;  // 0: there is none
 
   friend auto operator<=>(const CublasKind&, const CublasKind&) = default;
 };
@@ -110,8 +110,13 @@ class Cublas {
   void multiply(const CublasProduct& product, ProductPrecision precision, const Factor* a,
                 const Factor* b, const float* bias, float* d, bool accumulate,
                 cudaStream_t stream) {
-    const CublasKind kind{product,         precision,       data_type_of<Factor>, alignment_of(a),
-                          alignment_of(b), alignment_of(d), bias != nullptr};
+    const CublasKind kind{product,
+                          precision,
+                          data_type_of<Factor>,
+                          alignment_of(a),
+                          alignment_of(b),
+                          alignment_of(d),
+                          bias == nullptr ? 0 : alignment_of(bias)};
     // Batches of words have ever new numbers of rows. What is asked for again is chosen alike.
     constexpr std::size_t most_plans = 4096;
     if (plans_.size() >= most_plans) plans_.clear();
@@ -148,7 +153,12 @@ class Cublas {
       operation.reset(made);
       set(CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
       set(CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
-      if (kind.has_bias) set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+      if (kind.align_bias > 0) {
+        set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+        // The algorithm is chosen by how this is aligned; nothing is read there.
+        set(CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+            reinterpret_cast<const void*>(std::uintptr_t{kind.align_bias}));
+      }
 
       cublasLtMatmulPreference_t wishes = nullptr;
       expect_success(cublasLtMatmulPreferenceCreate(&wishes), "choosing an algorithm");

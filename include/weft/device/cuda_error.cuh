@@ -21,6 +21,7 @@ namespace detail {
 //! **Errors.** CudaError that says what was attempted, unless the call succeeded.
 inline void expect_success(cudaError_t status, const char* attempted, Place where = Place::here()) {
   if (status == cudaSuccess) return;
+  cudaGetLastError();  // an error that is told is over: CUB would find it once more
   throw CudaError(
       text(attempted, ": ", cudaGetErrorString(status), " (", cudaGetErrorName(status), ")"),
       where);

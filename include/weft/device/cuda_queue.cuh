@@ -5,6 +5,7 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 #include <memory>
@@ -30,6 +31,23 @@ struct CudaGrid {
 
 namespace detail {
 
+//! Lets blocks of a kernel share as much memory as the thread's GPU has for one. What a launch
+//! needs would be too little: the limit is the kernel's, and another device of the GPU, on another
+//! thread, may launch it with longer sequences.
+template <class... Parameters>
+[[nodiscard]] cudaError_t allow_shared_memory(void (*kernel)(Parameters...)) {
+  int gpu = 0, most = 0;
+  cudaFuncAttributes of_kernel{};
+  cudaError_t status = cudaGetDevice(&gpu);
+  if (status == cudaSuccess) {
+    status = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, gpu);
+  }
+  if (status == cudaSuccess) status = cudaFuncGetAttributes(&of_kernel, kernel);
+  if (status != cudaSuccess) return status;
+  return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                              most - static_cast<int>(of_kernel.sharedSizeBytes));
+}
+
 //! A kernel with its arguments.
 template <class... Parameters>
 struct KernelLaunch {
@@ -38,12 +56,7 @@ struct KernelLaunch {
   std::tuple<Parameters...> parameters;
 
   [[nodiscard]] cudaError_t launch(cudaStream_t stream) const {
-    constexpr index_t unasked = 48 * 1024;
-    if (grid.shared_bytes > unasked) {
-      const cudaError_t status = cudaFuncSetAttribute(
-          kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(grid.shared_bytes));
-      if (status != cudaSuccess) return status;
-    }
+    if (const cudaError_t status = allow(); status != cudaSuccess) return status;
     cudaLaunchConfig_t config{};
     config.gridDim = blocks();
     config.blockDim = grid.threads;
@@ -60,10 +73,11 @@ struct KernelLaunch {
   [[nodiscard]] bool equals(const KernelLaunch& other) const {
     return std::memcmp(this, &other, sizeof *this) == 0;
   }
-  [[nodiscard]] cudaError_t change(cudaGraphExec_t graph, cudaGraphNode_t node) {
+  [[nodiscard]] cudaError_t change(cudaGraphExec_t graph, cudaGraphNode_t node) const {
+    if (const cudaError_t status = allow(); status != cudaSuccess) return status;
     return std::apply(
-        [&](Parameters&... all) {
-          void* pointers[] = {&all...};
+        [&](const Parameters&... all) {
+          void* pointers[] = {const_cast<std::remove_const_t<Parameters>*>(&all)...};
           cudaKernelNodeParams node_of{};
           node_of.func = reinterpret_cast<void*>(kernel);
           node_of.gridDim = blocks();
@@ -76,6 +90,10 @@ struct KernelLaunch {
   }
 
  private:
+  [[nodiscard]] cudaError_t allow() const {
+    constexpr index_t unasked = 48 * 1024;
+    return grid.shared_bytes > unasked ? allow_shared_memory(kernel) : cudaSuccess;
+  }
   [[nodiscard]] dim3 blocks() const {
     return dim3(static_cast<unsigned>(grid.x), static_cast<unsigned>(grid.y),
                 static_cast<unsigned>(grid.z));
@@ -92,7 +110,10 @@ struct MemoryCopy {
   [[nodiscard]] cudaError_t launch(cudaStream_t stream) const {
     return cudaMemcpyAsync(to, from, bytes, kind, stream);
   }
-  [[nodiscard]] bool fits(const MemoryCopy& other) const { return kind == other.kind; }
+  //! A node's memory may not come to lie on another GPU, as that of a copy of any kind might.
+  [[nodiscard]] bool fits(const MemoryCopy& other) const {
+    return kind == other.kind && (kind != cudaMemcpyDefault || equals(other));
+  }
   [[nodiscard]] bool equals(const MemoryCopy& other) const {
     return to == other.to && from == other.from && bytes == other.bytes;
   }
@@ -173,7 +194,7 @@ struct OperationType {
   cudaError_t (*launch)(const void* operation, cudaStream_t stream);
   bool (*fits)(const void* a, const void* b);
   bool (*equals)(const void* a, const void* b);
-  cudaError_t (*change)(void* operation, cudaGraphExec_t graph, cudaGraphNode_t node);
+  cudaError_t (*change)(const void* operation, cudaGraphExec_t graph, cudaGraphNode_t node);
 };
 
 template <class T>
@@ -187,15 +208,15 @@ inline constexpr OperationType type_of_operation{
     [](const void* a, const void* b) {
       return static_cast<const T*>(a)->equals(*static_cast<const T*>(b));
     },
-    [](void* operation, cudaGraphExec_t graph, cudaGraphNode_t node) {
-      return static_cast<T*>(operation)->change(graph, node);
+    [](const void* operation, cudaGraphExec_t graph, cudaGraphNode_t node) {
+      return static_cast<const T*>(operation)->change(graph, node);
     }};
 
 template <class T>
 void OperationList::add(const char* name, const T& operation) {
   // Nobody calls destructors, and a graph's operations are overwritten byte by byte.
   static_assert(std::is_trivially_destructible_v<T> && std::is_trivially_copy_constructible_v<T> &&
-                sizeof(T) <= chunk_bytes);
+                sizeof(T) <= chunk_bytes && alignof(T) <= alignof(std::max_align_t));
   operations_.push_back(
       {name, new (take(sizeof(T))) T(operation), sizeof(T), &type_of_operation<T>});
 }
@@ -216,38 +237,39 @@ class CudaGraph {
   //!
   //! **Errors.** CudaError, with the operation's name, for one that cannot be recorded.
   CudaGraph(OperationList operations, cudaStream_t stream) : operations_(std::move(operations)) {
-    // What this thread may not do meanwhile others may: they allocate memory.
-    expect_success(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal),
-                   "beginning a graph");
-    cudaError_t status = cudaSuccess;
-    const char* name = nullptr;
-    for (std::size_t i = 0; status == cudaSuccess && i < operations_.size(); ++i) {
-      name = operations_[i].name;
-      status = operations_[i].type->launch(operations_[i].object, stream);
-      if (status == cudaSuccess) status = add_last_node(stream);
+    Capture capture(stream);
+    for (std::size_t i = 0; i < operations_.size(); ++i) {
+      expect_success(operations_[i].type->launch(operations_[i].object, stream),
+                     operations_[i].name);
+      nodes_.push_back(last_node(stream));
     }
-    cudaGraph_t graph = nullptr;
-    const cudaError_t ended = cudaStreamEndCapture(stream, &graph);
-    graph_.reset(graph);
-    expect_success(status, name);
-    expect_success(ended, "ending a graph");
+    graph_.reset(capture.end());
     cudaGraphExec_t runnable = nullptr;
-    expect_success(cudaGraphInstantiate(&runnable, graph, 0), "making a graph");
+    expect_success(cudaGraphInstantiate(&runnable, graph_.get(), 0), "making a graph");
     runnable_.reset(runnable);
   }
 
   //! What it was recorded from, with the arguments of the last launch.
   [[nodiscard]] const OperationList& operations() const { return operations_; }
 
-  //! Launches a list that fits. Nodes whose arguments differ are changed first.
-  void launch(const OperationList& list, cudaStream_t stream) {
+  //! Gives the nodes the arguments of a list that fits, those that differ. False: CUDA refuses it,
+  //! and the graph is of no use any more.
+  [[nodiscard]] bool change(const OperationList& list) {
     for (std::size_t i = 0; i < list.size(); ++i) {
       const auto& now = list[i];
       void* const before = operations_[i].object;
       if (now.type->equals(now.object, before)) continue;
+      if (now.type->change(now.object, runnable_.get(), nodes_[i]) != cudaSuccess) {
+        cudaGetLastError();  // CUB would find it
+        return false;
+      }
       std::memcpy(before, now.object, now.size);
-      expect_success(now.type->change(before, runnable_.get(), nodes_[i]), now.name);
     }
+    return true;
+  }
+
+  //! Queues it.
+  void launch(cudaStream_t stream) const {
     expect_success(cudaGraphLaunch(runnable_.get(), stream), "launching a graph");
   }
 
@@ -259,20 +281,52 @@ class CudaGraph {
   template <class Handle>
   using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroy>;
 
-  //! The node that comes after all others is that of the operation recorded last.
-  cudaError_t add_last_node(cudaStream_t stream) {
+  //! A stream that records what is launched on it, until its end at the latest.
+  class Capture {
+   public:
+    explicit Capture(cudaStream_t stream) : stream_(stream) {
+      // What this thread may not do meanwhile others may: they allocate memory.
+      expect_success(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal),
+                     "beginning a graph");
+    }
+    Capture(const Capture&) = delete;
+    Capture& operator=(const Capture&) = delete;
+    ~Capture() {
+      if (stream_ == nullptr) return;
+      cudaGraph_t graph = nullptr;
+      cudaStreamEndCapture(stream_, &graph);
+      if (graph != nullptr) cudaGraphDestroy(graph);
+      cudaGetLastError();
+    }
+
+    //! What was recorded, which is the caller's.
+    [[nodiscard]] cudaGraph_t end() {
+      cudaGraph_t graph = nullptr;
+      expect_success(cudaStreamEndCapture(std::exchange(stream_, nullptr), &graph),
+                     "ending a graph");
+      return graph;
+    }
+
+   private:
+    cudaStream_t stream_;
+  };
+
+  //! What is recorded next comes after one node, that of the operation recorded last; null if it
+  //! has several.
+  static cudaGraphNode_t last_node(cudaStream_t stream) {
     cudaStreamCaptureStatus capturing = cudaStreamCaptureStatusNone;
     const cudaGraphNode_t* last = nullptr;
     std::size_t count = 0;
 #if CUDART_VERSION >= 13000
+    const cudaGraphEdgeData* edges = nullptr;
     const cudaError_t status =
-        cudaStreamGetCaptureInfo(stream, &capturing, nullptr, nullptr, &last, nullptr, &count);
+        cudaStreamGetCaptureInfo(stream, &capturing, nullptr, nullptr, &last, &edges, &count);
 #else
     const cudaError_t status =
         cudaStreamGetCaptureInfo_v2(stream, &capturing, nullptr, nullptr, &last, &count);
 #endif
-    if (status == cudaSuccess) nodes_.push_back(count == 1 ? *last : nullptr);
-    return status;
+    expect_success(status, "recording a graph");
+    return count == 1 ? *last : nullptr;
   }
 
   OperationList operations_;
@@ -351,6 +405,8 @@ class CudaQueue {
     for (const cudaEvent_t event : events) {
       expect_success(cudaEventRecord(event, stream_), "recording an event");
     }
+    list.clear();
+    list_ = std::move(list);  // its memory is for the next ones
   }
 
   //! How often a list was launched.
@@ -366,26 +422,36 @@ class CudaQueue {
   // A step is two lists, a batch of translations one for each length of its sentences.
   static constexpr std::size_t most_graphs = 64;
 
-  //! Takes the list, if a graph is to be made of it, or of the next like it.
+  //! Takes the list, if a graph is made of it, or of the next like it.
   void launch(OperationList& list) {
-    for (auto& graph : graphs_) {
-      if (!fit(list, graph->operations())) continue;
-      ++launches_;
-      return graph->launch(list, stream_);
+    const auto graph = std::find_if(graphs_.begin(), graphs_.end(), [&](const auto& known) {
+      return fit(list, known->operations());
+    });
+    if (graph != graphs_.end()) {
+      if ((*graph)->change(list)) {
+        ++launches_;
+        return (*graph)->launch(stream_);
+      }
+      graphs_.erase(graph);
+      return launch_each(list);
     }
-    for (auto stranger = strangers_.begin(); stranger != strangers_.end(); ++stranger) {
-      if (!fit(list, *stranger)) continue;
+    const auto stranger = std::find_if(strangers_.begin(), strangers_.end(),
+                                       [&](const auto& known) { return fit(list, known); });
+    if (stranger != strangers_.end()) {
       strangers_.erase(stranger);
-      auto graph = std::make_unique<CudaGraph>(std::move(list), stream_);
+      keep(graphs_, std::make_unique<CudaGraph>(std::move(list), stream_));
       ++launches_;
-      graph->launch(graph->operations(), stream_);
-      return keep(graphs_, std::move(graph));
+      return graphs_.back()->launch(stream_);
     }
+    launch_each(list);
+    keep(strangers_, std::move(list));
+  }
+
+  void launch_each(const OperationList& list) {
     for (std::size_t i = 0; i < list.size(); ++i) {
       ++launches_;
       expect_success(list[i].type->launch(list[i].object, stream_), list[i].name);
     }
-    keep(strangers_, std::move(list));
   }
 
   //! Where there are too many the oldest goes: shapes vary too much for graphs.

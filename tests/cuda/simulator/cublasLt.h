@@ -48,6 +48,7 @@ struct SimulatedProduct {
   bool transposed[2] = {false, false};
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
   const float* bias = nullptr;
+  std::uintptr_t bias_alignment = 0;  // that an algorithm was chosen for
 };
 struct SimulatedHandle {};
 struct SimulatedPreference {};
@@ -117,11 +118,16 @@ inline cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPrefere
                                                            const void*, std::size_t) {
   return CUBLAS_STATUS_SUCCESS;
 }
-inline cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t,
+inline cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t product,
                                                      cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
                                                      cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
                                                      cublasLtMatmulPreference_t, int,
                                                      cublasLtMatmulHeuristicResult_t*, int* found) {
+  if (product->epilogue == CUBLASLT_EPILOGUE_BIAS && product->bias == nullptr) {
+    return CUBLAS_STATUS_INVALID_VALUE;  // a GPU's library takes null for well aligned
+  }
+  const auto address = reinterpret_cast<std::uintptr_t>(product->bias);
+  product->bias_alignment = address & (~address + 1);
   *found = 1;
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -196,7 +202,9 @@ inline cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t prod
   if (rows != of_d->rows || columns != of_d->columns || inner != terms ||
       of_a->type != of_b->type || of_d->type != CUDA_R_32F ||
       (product->epilogue == CUBLASLT_EPILOGUE_BIAS &&
-       reinterpret_cast<std::uintptr_t>(product->bias) % 16 != 0)) {
+       reinterpret_cast<std::uintptr_t>(product->bias) %
+               std::max(product->bias_alignment, std::uintptr_t{16}) !=
+           0)) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
   simulator::queue(

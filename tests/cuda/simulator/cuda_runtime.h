@@ -11,6 +11,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <functional>
+#include <map>
+#include <mutex>
 #include <type_traits>
 #include <utility>
 
@@ -67,6 +69,10 @@ inline thread_local bool is_recording = false;
 
 }  // namespace simulator
 
+inline cudaError_t cudaGetDevice(int* gpu) {
+  *gpu = simulator::current_gpu;
+  return cudaSuccess;
+}
 inline cudaError_t cudaSetDevice(int gpu) {
   if (gpu < 0 || gpu >= simulator::gpus()) return cudaErrorInvalidDevice;
   simulator::current_gpu = gpu;
@@ -165,7 +171,12 @@ inline void queue(Stream& stream, std::function<void()> task, bool is_memcpy = f
                   KernelNode kernel = {}) {
   if (stream.recording == nullptr) return stream.queue(std::move(task), is_memcpy);
   auto& nodes = stream.recording->nodes;
-  nodes.push_back({std::move(task), is_memcpy, std::move(kernel), nodes.size()});
+  simulator::Node node;
+  node.run = std::move(task);
+  node.is_copy = is_memcpy;
+  node.kernel = std::move(kernel);
+  node.number = nodes.size();
+  nodes.push_back(std::move(node));
 }
 
 }  // namespace simulator
@@ -174,6 +185,11 @@ inline cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes
                                    cudaStream_t stream) {
   simulator::queue(
       *stream, [=] { std::memmove(to, from, bytes); }, true);
+  if (stream->recording != nullptr) {
+    auto& node = stream->recording->nodes.back();
+    node.to_gpu = simulator::Memory::of_all().gpu_of(to);
+    node.from_gpu = simulator::Memory::of_all().gpu_of(from);
+  }
   return cudaSuccess;
 }
 inline cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
@@ -182,6 +198,12 @@ inline cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaS
 }
 
 // Graphs.
+
+namespace simulator {
+
+inline std::size_t shared_allowed(const void* kernel, std::size_t set_to = 0);
+
+}  // namespace simulator
 
 using cudaGraph_t = simulator::Graph*;
 using cudaGraphExec_t = simulator::RunnableGraph*;
@@ -238,7 +260,10 @@ inline cudaError_t cudaGraphLaunch(cudaGraphExec_t runnable, cudaStream_t stream
 }
 inline cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t runnable, cudaGraphNode_t node,
                                                     const cudaKernelNodeParams* now) {
-  if (!runnable->has(node) || node->kernel.kernel != now->func) return cudaErrorInvalidValue;
+  if (!runnable->has(node) || node->kernel.kernel != now->func ||
+      now->sharedMemBytes > simulator::shared_allowed(now->func)) {
+    return cudaErrorInvalidValue;
+  }
   runnable->tasks[node->number] = node->kernel.with_arguments(
       now->gridDim, now->blockDim, now->sharedMemBytes, now->kernelParams);
   return cudaSuccess;
@@ -247,7 +272,11 @@ inline cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t runnable,
                                                       cudaGraphNode_t node, void* to,
                                                       const void* from, std::size_t bytes,
                                                       cudaMemcpyKind) {
-  if (!runnable->has(node) || !node->is_copy) return cudaErrorInvalidValue;
+  const auto& memory = simulator::Memory::of_all();
+  if (!runnable->has(node) || !node->is_copy || memory.gpu_of(to) != node->to_gpu ||
+      memory.gpu_of(from) != node->from_gpu) {
+    return cudaErrorInvalidValue;
+  }
   runnable->tasks[node->number] = [=] { std::memmove(to, from, bytes); };
   return cudaSuccess;
 }
@@ -259,7 +288,9 @@ struct cudaLaunchConfig_t {
   std::size_t dynamicSmemBytes = 0;
   cudaStream_t stream = nullptr;
 };
-struct cudaFuncAttributes {};
+struct cudaFuncAttributes {
+  std::size_t sharedSizeBytes = 0;
+};
 enum cudaFuncAttribute { cudaFuncAttributeMaxDynamicSharedMemorySize };
 
 template <class Kernel>
@@ -274,15 +305,30 @@ inline thread_local std::vector<float4> launched_memory;
 //! What a launch may ask for without saying so before; what it may ask for at most on every GPU
 //! since sm_80.
 inline constexpr std::size_t shared_unasked = 48 * 1024, shared_at_most = 99 * 1024;
-//! What was last asked for.
-inline thread_local std::size_t shared_asked = 0;
+
+//! What blocks of a kernel may ask for on the current GPU. It stays as it was set, for all threads.
+inline std::size_t shared_allowed(const void* kernel, std::size_t set_to) {
+  static std::mutex mutex;
+  static std::map<std::pair<const void*, int>, std::size_t> limits;
+  const std::lock_guard lock(mutex);
+  auto& limit = limits.insert({{kernel, current_gpu}, shared_unasked}).first->second;
+  if (set_to > 0) limit = set_to;
+  return limit;
+}
 
 }  // namespace simulator
 
+enum cudaDeviceAttr { cudaDevAttrMaxSharedMemoryPerBlockOptin };
+inline cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr, int) {
+  *value = static_cast<int>(simulator::shared_at_most);
+  return cudaSuccess;
+}
+
 template <class Kernel>
-cudaError_t cudaFuncSetAttribute(Kernel*, cudaFuncAttribute, int value) {
-  simulator::shared_asked = static_cast<std::size_t>(value);
-  return simulator::shared_asked <= simulator::shared_at_most ? cudaSuccess : cudaErrorInvalidValue;
+cudaError_t cudaFuncSetAttribute(Kernel* kernel, cudaFuncAttribute, int value) {
+  if (value > static_cast<int>(simulator::shared_at_most)) return cudaErrorInvalidValue;
+  simulator::shared_allowed(reinterpret_cast<const void*>(kernel), static_cast<std::size_t>(value));
+  return cudaSuccess;
 }
 
 namespace simulator {
@@ -311,9 +357,8 @@ inline std::function<void()> task_of(const std::function<void()>& kernel, dim3 b
 template <class... Parameters, class... Arguments>
 cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(Parameters...),
                                Arguments&&... arguments) {
-  const std::size_t allowed =
-      std::max(std::exchange(simulator::shared_asked, 0), simulator::shared_unasked);
-  if (config->dynamicSmemBytes > allowed) return cudaErrorInvalidValue;
+  const auto* const address = reinterpret_cast<const void*>(kernel);
+  if (config->dynamicSmemBytes > simulator::shared_allowed(address)) return cudaErrorInvalidValue;
   if (config->stream->gpu() != simulator::current_gpu) return cudaErrorInvalidResourceHandle;
   const dim3 blocks = config->gridDim;
   if (blocks.x == 0 || blocks.y == 0 || blocks.z == 0) return cudaErrorInvalidConfiguration;
@@ -331,7 +376,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
   simulator::queue(*config->stream,
                    with(blocks, config->blockDim, config->dynamicSmemBytes,
                         std::forward<Arguments>(arguments)...),
-                   false, {reinterpret_cast<const void*>(kernel), with_pointers});
+                   false, {address, with_pointers});
   return cudaSuccess;
 }
 

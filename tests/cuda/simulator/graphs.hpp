@@ -26,6 +26,7 @@ struct KernelNode {
 struct Node {
   std::function<void()> run;
   bool is_copy = false;
+  int to_gpu = -1, from_gpu = -1;  // of a copy; -1: the host
   KernelNode kernel;
   std::size_t number = 0;
 };

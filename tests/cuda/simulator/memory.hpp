@@ -51,6 +51,16 @@ class Memory {
     pieces_.erase(place);
   }
 
+  //! The GPU whose memory that is, or -1.
+  [[nodiscard]] int gpu_of(const void* data) const {
+    const std::lock_guard lock(mutex_);
+    auto piece = pieces_.upper_bound(const_cast<void*>(data));
+    if (piece == pieces_.begin()) return -1;
+    --piece;
+    const auto* const end = static_cast<const std::byte*>(piece->first) + piece->second.bytes;
+    return static_cast<const std::byte*>(data) < end ? piece->second.gpu : -1;
+  }
+
   //! From now on a touch of another GPU's memory ends the program.
   void open_to(int gpu) {
     const std::lock_guard lock(mutex_);
@@ -70,7 +80,7 @@ class Memory {
     mprotect(piece.first, piece.second.bytes, open ? PROT_READ | PROT_WRITE : PROT_NONE);
   }
 
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::map<void*, Piece> pieces_;
   int open_to_ = every_gpu;
 };
