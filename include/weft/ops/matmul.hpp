@@ -67,14 +67,14 @@ void matmul_tn(D& device, View<const float> a, View<const float> b, View<float> 
   detail::checked_product(device, "matmul_tn", a, true, b, false, c, write);
 }
 
-//! y = x weight' + bias: on a GPU in one pass.
+//! c = a b' + bias: on a GPU in one pass.
 //!
-//! **Shapes.** x: (..., M, K). weight: (N, K). bias: (N). y: (..., M, N).
+//! **Shapes.** a: (..., M, K). b: (N, K). bias: (N). c: (..., M, N).
 //! **Errors.** ShapeError unless they fit.
 template <class D>
-void linear(D& device, View<const float> x, View<const float> weight, View<const float> bias,
-            View<float> y) {
-  detail::checked_product(device, "linear", x, false, weight, true, y, Write::replace, bias);
+void linear(D& device, View<const float> a, View<const float> b, View<const float> bias,
+            View<float> c) {
+  detail::checked_product(device, "linear", a, false, b, true, c, Write::replace, bias);
 }
 
 }  // namespace weft::ops
