@@ -20,6 +20,7 @@
 #include <weft/device/cublas.cuh>
 #include <weft/device/cuda_error.cuh>
 #include <weft/device/cuda_lanes.cuh>
+#include <weft/device/cuda_operations.cuh>
 #include <weft/device/cuda_queue.cuh>
 #include <weft/device/cuda_staging.cuh>
 #include <weft/device/device.hpp>

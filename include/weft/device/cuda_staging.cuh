@@ -11,6 +11,7 @@
 
 #include <weft/core/index.hpp>
 #include <weft/device/cuda_error.cuh>
+#include <weft/device/cuda_operations.cuh>
 #include <weft/device/cuda_queue.cuh>
 
 namespace weft::detail {
