@@ -11,6 +11,7 @@
 #include <weft/parallel/pipeline_parallel.hpp>
 #include <weft/parallel/schedule/one_forward_one_backward.hpp>
 #include <weft/parallel/schedule/zero_bubble.hpp>
+#include <weft/parallel/training_state.hpp>
 #include <weft/testing/far_device.hpp>
 
 #include "../message_of.hpp"
@@ -19,6 +20,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -324,6 +326,35 @@ TEST_CASE("a recipe whose losses cannot be scaled is refused") {
   CHECK(message(plain, recipe_of(1, true)) ==
         "recipe: loss_scaling needs a loss that multiplies its gradients by the context's "
         "loss_scale(), and says so: static constexpr bool scales_gradients = true");
+}
+
+TEST_CASE("a strategy that ignores the recipe's loss scaling is told so") {
+  Cpu device;
+  const auto objective = small_objective();
+  const auto& layout = objective.layout();
+  const std::vector<float> values(static_cast<std::size_t>(layout.values), 0.5f);
+  std::vector<float> gradients(static_cast<std::size_t>(layout.trained), 1.0f);
+  const auto on_all = [&](const auto& f) { f(device, 0, 1); };
+  const parallel::LossSum loss{Sum<of::Loss>(1.0), Count<of::Tokens>(1)};
+  const auto message = [&](const optim::LossScale& scale, bool scaled) {
+    parallel::TrainingState<optim::Sgd, Cpu> state(device, layout, values, optim::Sgd(), scale);
+    const auto recipe = recipe_of(1, scaled);
+    const auto said = message_of<ArgumentError>(
+        [&] { return state.update(on_all, recipe, {gradients.data()}, loss, 0.1).skipped; });
+    const bool untouched = state.updates() == 0 && state.skipped() == 0 &&
+                           std::equal(values.begin(), values.end(), state.values().data());
+    CHECK(untouched == (said != "(no error)"));
+    CHECK(said == message_of<ArgumentError>([&] {
+            return state.apply(on_all, recipe, gradients.data(), 1.0, loss, 0.1).skipped;
+          }));
+    return said;
+  };
+  CHECK(message({}, true) ==
+        "recipe: loss_scaling (65536 at first, doubled after 3 updates) is not kept by this "
+        "strategy: it must make its TrainingState with loss_scale_of<Loss>(recipe) and run lanes "
+        "with the state's loss_scale()");
+  CHECK(message({}, false) == "(no error)");
+  CHECK(message(optim::LossScale(LossScaling{}), true) == "(no error)");
 }
 
 TEST_CASE("ranks that scale their losses otherwise are told so") {

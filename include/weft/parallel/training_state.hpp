@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <weft/core/chunks.hpp>
+#include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/trace.hpp>
 #include <weft/core/tree_pairs.hpp>
@@ -117,9 +118,11 @@ class TrainingState {
   //!
   //! **Cost.** For R lanes: reads R + 1 buffers and writes 1 for the sum; then what the optimizer
   //! reads and writes.
+  //! **Errors.** ArgumentError if the recipe scales losses and this was not made with its scale.
   template <class OnAll>
   [[nodiscard]] StepReport update(const OnAll& on_all, const Recipe& recipe,
                                   std::vector<float*> lanes, const LossSum& loss, double rate) {
+    expect_scale_of(recipe);
     float* const gradients = lanes[0];
     reduce(on_all, lanes);
     add_tied(on_all, gradients);
@@ -146,9 +149,12 @@ class TrainingState {
 
   //! Updates the owned parameters from the whole batch's gradient, the sum of whose squares is
   //! `squares`; leaves all as it is if that is not finite or no label counted.
+  //!
+  //! **Errors.** As `update`'s.
   template <class OnAll>
   [[nodiscard]] StepReport apply(const OnAll& on_all, const Recipe& recipe, const float* gradients,
                                  double squares, const LossSum& loss, double rate) {
+    expect_scale_of(recipe);
     const optim::GradientScale scale(squares, loss.tokens.value(), recipe.clip_norm,
                                      loss_scale_.value());
     if (scale.factor > 0.0) {
@@ -162,6 +168,15 @@ class TrainingState {
   static constexpr bool waits_late = !D::on_host && requires(typename Optimizer::Step step) {
     step.device_scale;
   };
+
+  //! A strategy that ignores the recipe's loss scaling would lose what vanishes in Float16.
+  void expect_scale_of(const Recipe& recipe) const {
+    if (!recipe.loss_scaling || loss_scale_.is_dynamic()) return;
+    throw ArgumentError(text("recipe: loss_scaling (", to_text(*recipe.loss_scaling),
+                             ") is not kept by this strategy: it must make its TrainingState with "
+                             "loss_scale_of<Loss>(recipe) and run lanes with the state's "
+                             "loss_scale()"));
+  }
 
   //! What an update did, or why it did nothing.
   StepReport report(const optim::GradientScale& scale, const LossSum& loss) {
