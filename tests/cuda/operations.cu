@@ -414,7 +414,7 @@ TEST_CASE("tensors go to the devices of a group, and come back as they were") {
   const bool graphs = GENERATE(false, true);
   const DeviceGroup<Cuda> group(3);
   for (int index = 0; index < group.size(); ++index) group[index].set_graphs(graphs);
-  for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+  for (std::uint32_t seed = 1; seed <= 4; ++seed) {
     const auto x = random_tensor(group[0], {7, 33}, seed);
     const auto pieces = parallel::scatter(group, x);
     CHECK(bit_difference(parallel::gather(group[1], pieces), x) == "");
