@@ -54,12 +54,14 @@ int run(const Json& settings) {
   const index_t sentences = settings.at("sentences");
   const auto batch = make_batch({sentences, settings.at("source_length"), 1, vocabulary});
   const auto source = train::to_sequences(device, batch.source, {0, sentences});
+  device.set_product_precision(precision(settings));
   const generate::SearchSettings search{.beam = settings.at("beam"),
                                         .length_penalty = 0.0,
                                         .max_length_b = settings.at("most_words"),
                                         .rules = generate::Rules::transformers};
+  nn::Context<Cpu> ctx(device, values.data());
+  ctx.round_weights(objective.layout());
   const auto translate = [&] {
-    nn::Context<Cpu> ctx(device, values.data());
     return generate::beam_search(ctx, objective.model(), objective.loss().generator, source,
                                  search);
   };

@@ -12,6 +12,19 @@ def agree(ours, theirs, tolerance):
     return f"{ours} and {theirs}"
 
 
+def similar_scores(ours, theirs, tolerance):
+    """Of translations by a model that hardly prefers one word to another, with rounded products: where
+    they part, each goes on by itself. So half of them begin with the same two words, and their mean
+    score stays within ten tolerances.
+    """
+    alike = sum(x[:2] == y[:2] for x, y in zip(ours["translations"], theirs["translations"]))
+    sentences = len(ours["translations"])
+    if len(theirs["translations"]) != sentences or alike < sentences / 2:
+        return f"{alike} of {sentences} translations begin with the same two words"
+    means = [[sum(found["scores"]) / sentences] for found in (ours, theirs)]
+    return agree(*means, 10 * tolerance)
+
+
 def same_translations(ours, theirs, tolerance):
     """Of the best translation of each sentence, and its score.
 

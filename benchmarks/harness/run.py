@@ -87,8 +87,9 @@ class Runner:
         multiply bfloat16 to a hundredth."""
         ours = subjects[0].ask("check")
         for subject in subjects[1:]:
-            tolerance = 1e-2 if is_rounded(subject.name) else suite.tolerance
-            difference = suite.compare(ours, subject.ask("check"), tolerance)
+            compare, tolerance = ((suite.compare_rounded, 1e-2) if is_rounded(subject.name) else
+                                  (suite.compare, suite.tolerance))
+            difference = compare(ours, subject.ask("check"), tolerance)
             if difference:
                 fail(f"{suite.name}: weft and {subject.name} differ: {difference}")
         return ours

@@ -7,7 +7,7 @@ import typing
 from harness.work import (Work, adam, attention, attention_backward, layer, linear,
                           linear_backward, sgd, times)
 
-from harness.agreement import agree, same_translations
+from harness.agreement import agree, same_translations, similar_scores
 
 TORCH = ("torch_eager", "torch_compile", "torch_flat")
 BFLOAT16 = {"weft_bfloat16": {"precision": "bfloat16"}}
@@ -29,6 +29,7 @@ class Suite:
       its `check` answers the tokens of a repetition.
     quick: whether `tools/bench --quick` runs it.
     own: {subject: settings} of weft's program that are measured beside the others.
+    compare_rounded: the same as `compare`, for subjects whose products are of bfloat16.
     """
     name: str
     program: str
@@ -39,6 +40,7 @@ class Suite:
     quick: bool = False
     own: dict = dataclasses.field(default_factory=dict)
     compare: typing.Callable = agree
+    compare_rounded: typing.Callable = agree
     data: dict = dataclasses.field(default_factory=dict)
 
     def names(self):
@@ -132,11 +134,13 @@ def decoding(beam, sentences):
         work += Work(reads=4.0 * (N * (6 * C * C + 2 * C * F) + V * C))
     name = f"{'greedy' if beam == 1 else f'beam{beam}'}_{sentences}"
     return Suite(name, "translate",
-                 {"torch_cached": "torch_translate.py", "ctranslate2": "ctranslate2_translate.py"},
+                 {**torch("torch_translate.py", ("torch_cached", "torch_cached_bfloat16")),
+                  "ctranslate2": "ctranslate2_translate.py"},
                  {"beam": beam, "sentences": sentences, "source_length": source,
                   "most_words": most_words},
                  {"translate": (name, work + Work(tokens=sentences * most_words))},
-                 tolerance=1e-4, compare=same_translations)
+                 own=BFLOAT16, tolerance=1e-4, compare=same_translations,
+                 compare_rounded=similar_scores)
 
 
 def loader(name, **data):

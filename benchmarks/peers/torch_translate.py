@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The translations of benchmarks/translate.cpp in PyTorch, eagerly. Keys and values of earlier words
 are kept, and follow their translations by index_select; those of the source are made once, and read
-by all translations of it, as queries of one sequence."""
+by all translations of it, as queries of one sequence. torch_cached_bfloat16 holds the model in
+bfloat16: under autocast weights would be rounded again for each word."""
 import torch
 import torch.nn.functional as F
 
@@ -70,7 +71,7 @@ class Translator:
         x = self.model.target(tokens) * self.scale + self.model.positions[length]
         for layer in self.layers:
             x = layer.step(x, length)
-        return self.model.generator(self.model.decoder.norm(x))
+        return self.model.generator(self.model.decoder.norm(x)).float()
 
     def begin(self, source):
         encoded = self.model.encoder(self.model.embed(self.model.source, source))
@@ -138,6 +139,8 @@ def main():
 
     def load(path):
         model.load(path)
+        if s["variant"].endswith("bfloat16"):
+            model.bfloat16()
         return True
 
     def check():

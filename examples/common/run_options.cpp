@@ -6,17 +6,23 @@
 
 namespace examples {
 
+void add_product_precision(CLI::App& app, std::string& precision, const std::string& help,
+                           const std::string& group) {
+  app.add_option("--product-precision", precision, help)
+      ->check(CLI::IsMember({"float32", "tf32", "bfloat16", "float16", "fastest"}))
+      ->capture_default_str()
+      ->group(group);
+}
+
 void add_run_options(CLI::App& app, RunOptions& o) {
   app.add_flag("--resume", o.resume, "Go on from the state in the folder")->group(run_group);
   app.add_flag("--check-finite", o.check_finite,
                "Stop at the first number that is not finite: name its operation and module")
       ->group(run_group);
-  app.add_option("--product-precision", o.product_precision,
-                 "Round the factors of matrix products; float16 scales losses too; fastest "
-                 "measures, and takes bfloat16 where it is faster")
-      ->check(CLI::IsMember({"float32", "tf32", "bfloat16", "float16", "fastest"}))
-      ->capture_default_str()
-      ->group(run_group);
+  add_product_precision(app, o.product_precision,
+                        "Round the factors of matrix products; float16 scales losses too; fastest "
+                        "measures, and takes bfloat16 where it is faster",
+                        run_group);
   app.add_option("--log", o.log, "Write a JSON object for each epoch to this file")
       ->group(run_group);
   app.add_option("--tensorboard", o.tensorboard, "Write the same for TensorBoard to this folder")

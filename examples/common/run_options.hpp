@@ -26,6 +26,10 @@ struct RunOptions {
 
 void add_run_options(CLI::App& app, RunOptions& options);
 
+//! The option --product-precision alone, for programs that use a model.
+void add_product_precision(CLI::App& app, std::string& precision, const std::string& help,
+                           const std::string& group);
+
 //! How losses are scaled: dynamically where products are of float16.
 std::optional<weft::optim::LossScaling> loss_scaling_of(const RunOptions& options);
 

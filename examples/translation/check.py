@@ -103,11 +103,13 @@ class Translation(unittest.TestCase):
         self.assertEqual(lines[1], "")
         self.assertIn("1 words are not in the vocabulary", run.stderr)
 
-        score = self.run_program("evaluate", self.folder / "model", "--source",
-                                 self.folder / "valid.de", "--target", self.folder / "valid.en",
-                                 "--tokenize", "none", program=SINGLE)
-        self.assertEqual(score.returncode, 0, score.stderr)
-        self.assertTrue(score.stdout.startswith("BLEU = "))
+        for precision in ("float32", "bfloat16"):
+            score = self.run_program("evaluate", self.folder / "model", "--source",
+                                     self.folder / "valid.de", "--target",
+                                     self.folder / "valid.en", "--tokenize", "none",
+                                     "--product-precision", precision, program=SINGLE)
+            self.assertEqual(score.returncode, 0, score.stderr)
+            self.assertTrue(score.stdout.startswith("BLEU = "))
 
         long_line = "eins " * 300
         self.refused(self.run_program("translate", self.folder / "model", stdin=long_line + "\n"),

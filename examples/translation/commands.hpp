@@ -181,6 +181,7 @@ struct LoadedModel {
         strategy(devices.make(objective_for(path(translate)), weft::optim::Adam(), {})) {
     const auto metadata = weft::train::load_model(strategy, path(translate));
     check_fingerprints(metadata, words, path(translate));
+    weft::train::set_product_precision(strategy, translate.product_precision);
   }
 
  private:

@@ -43,6 +43,10 @@ void add_search(CLI::App& app, TranslateOptions& options) {
   app.add_option("--batch", options.batch, "Sentences that are searched together")
       ->check(CLI::PositiveNumber)
       ->group(group);
+  examples::add_product_precision(app, options.product_precision,
+                                  "Round the factors of matrix products; fastest measures, and "
+                                  "takes bfloat16 where it is faster",
+                                  group);
   app.add_flag("--truncate", options.truncate,
                "Cut sentences that are longer than the model's positions");
   app.add_flag("--join-subwords", options.join_subwords,

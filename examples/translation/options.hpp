@@ -65,6 +65,7 @@ struct TranslateOptions {
   weft::index_t batch = 64;
   bool truncate = false;
   bool join_subwords = false;
+  std::string product_precision = "float32";
 };
 
 struct EvaluateOptions {

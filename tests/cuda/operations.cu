@@ -327,6 +327,28 @@ TEST_CASE("products of rounded factors are those of a processor") {
   }
 }
 
+TEST_CASE("factors that are rounded once give the products and gradients of a processor") {
+  const auto precision = GENERATE(ProductPrecision::bfloat16, ProductPrecision::float16);
+  for (const index_t size : {70, 1030}) {  // small ones stay floats
+    CAPTURE(to_text(precision), size);
+    CHECK(device_difference(
+              [&]<class D>(D& device) {
+                device.set_product_precision(precision);
+                const auto floats = random_tensor(device, {size, 1025}, 1);
+                const ops::Factor<D> x(floats), dy(random_tensor(device, {size, 1025}, 2));
+                const auto w = random_tensor(device, {33, 1025}, 3);
+                const auto y = random_tensor(device, {size, 33}, 4);
+                const auto dw = random_tensor(device, {1025, 1025}, 5);
+                const auto drelu = random_tensor(device, {size, 1025}, 6);
+                ops::matmul_nt(device, x, w, y);
+                ops::matmul_tn(device, dy, x, dw, ops::Write::accumulate);
+                ops::relu_dropout_backward(device, some_dropped, x, floats, drelu);
+                return std::vector{y, dw, drelu};
+              },
+              1e-4) == "");
+  }
+}
+
 TEST_CASE("Adam and SGD make the updates of a processor") {
   constexpr index_t n = 3 * ops::block_size + 17;
   CHECK(device_difference([&](auto& device) {

@@ -278,6 +278,27 @@ TEMPLATE_TEST_CASE("any number of threads finds the same, bit for bit", "", Post
   CHECK(search(three, searched, sources, {.max_length_b = 12}) == found);
 }
 
+TEMPLATE_TEST_CASE("weights that are rounded once change no bit of what rounded products find", "",
+                   PostNorm, PreNorm) {
+  Cpu device;
+  const TestType searched(vocabulary);
+  for (const index_t beam : {1, 4}) {
+    const SearchSettings settings{.beam = beam};
+    const std::vector<Words> sources{{4, 5, 6, eos}, {7, eos}};
+    device.set_product_precision(ProductPrecision::float32);
+    const auto floats = search(device, searched, sources, settings);
+    for (const auto precision : {ProductPrecision::bfloat16, ProductPrecision::float16}) {
+      device.set_product_precision(precision);
+      const auto expected = search(device, searched, sources, settings);
+      auto ctx = searched.context(device);
+      ctx.round_weights(searched.objective.layout());
+      CHECK(beam_search(ctx, searched.model(), searched.generator(), sequences(device, sources),
+                        settings) == expected);
+      CHECK_FALSE(expected == floats);
+    }
+  }
+}
+
 TEST_CASE("a length penalty decides between a short and a long translation") {
   Cpu device;
   // After the first word, which is no end, p(end) = 0.3 and p(4) = 0.6. With a beam of 2 the search

@@ -111,3 +111,26 @@ TEST_CASE("a parameter that members() forgot is refused instead of read from som
         "it, and the model must be placed, as Objective and nn::place_trained do");
   CHECK_NOTHROW(ctx.value(three.module.a));
 }
+
+TEST_CASE("products read weights that were rounded all at once, where the device rounds") {
+  Cpu device;
+  Placed three(device, Three());
+  three.values = {1, 2, 3, 4, 5, 6, 7};
+  auto ctx = three.evaluation(device);
+  CHECK(ctx.factor(three.module.b).floats == ctx.value(three.module.b).data);
+  ctx.round_weights(three.layout);
+  CHECK(ctx.factor(three.module.b).floats == ctx.value(three.module.b).data);
+  for (const auto precision : {ProductPrecision::bfloat16, ProductPrecision::float16}) {
+    device.set_product_precision(precision);
+    ctx.round_weights(three.layout);
+    const ops::FactorView c = ctx.factor(three.module.c);
+    CHECK(c.precision == precision);
+    CHECK(c.floats == nullptr);
+    CHECK(c.shape == Shape{3});
+    std::vector<float> read;
+    c.read([&](const auto* numbers) {
+      for (int i = 0; i < 3; ++i) read.push_back(static_cast<float>(numbers[i]));
+    });
+    CHECK(read == std::vector<float>{5, 6, 7});
+  }
+}

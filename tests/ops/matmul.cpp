@@ -198,6 +198,30 @@ TEST_CASE("a row of a product does not depend on how many others there are") {
   }
 }
 
+#if WEFT_AVX512_BF16
+TEST_CASE("a row of few or some rounded ones does not depend on how many others there are") {
+  Cpu device;
+  device.set_product_precision(ProductPrecision::bfloat16);
+  for (const auto& [fewest, most] : {std::pair{1, 5}, {6, 64}}) {
+    for (const auto& [N, K] : {std::pair{70, 300}, {21, 502}, {512, 1024}}) {
+      const Factors factors(device, Kind::nt, most, N, K);
+      const auto whole = random_tensor(device, {most, N}, 3);
+      factors.multiply(device, whole, Write::accumulate);
+      for (const index_t M : {fewest, fewest + 1, most - 1}) {
+        for (const index_t first : {index_t{0}, most - M}) {
+          Factors some = factors;
+          some.a = factors.a.slice(first, first + M);
+          const auto part = random_tensor(device, {most, N}, 3).slice(first, first + M);
+          some.multiply(device, part, Write::accumulate);
+          CAPTURE(M, N, K, first);
+          CHECK(bit_difference(part, whole.slice(first, first + M)) == "");
+        }
+      }
+    }
+  }
+}
+#endif
+
 TEST_CASE("a linear layer is a product and a bias, to the bit") {
   const auto threads = GENERATE(1, 3);
   Cpu device(threads);

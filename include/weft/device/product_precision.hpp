@@ -9,7 +9,8 @@ namespace weft {
 
 //! What the factors of a device's matrix products are rounded to; on a GPU those of attention's
 //! products too. Everything else is float32 whatever it says: parameters, gradients, the optimizer,
-//! sums and what operations return.
+//! sums and what operations return. What modules save for nothing but products they save rounded
+//! (`ops::Factor`).
 //!
 //! **Source.** PyTorch's `torch.set_float32_matmul_precision`: highest, high and medium.
 enum class ProductPrecision {

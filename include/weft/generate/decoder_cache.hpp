@@ -181,7 +181,7 @@ class DecoderCache {
                    {attended.data(), C}, log_sums.data(),
                    ops::HeadSize<Model::shape.d_model / Model::shape.heads>());
     auto y = ctx.empty({H, C});
-    ops::matmul_nt(ctx.device(), attended, ctx.value(attention.output.weight), y);
+    ops::matmul_nt(ctx.device(), attended, ctx.factor(attention.output.weight), y);
     return y;
   }
 

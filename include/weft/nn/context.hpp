@@ -18,6 +18,7 @@
 #include <weft/nn/units.hpp>
 #include <weft/ops/check_finite.hpp>
 #include <weft/ops/dropout.hpp>
+#include <weft/ops/factor.hpp>
 #include <weft/ops/write.hpp>
 #include <weft/tensor/tensor.hpp>
 
@@ -193,6 +194,23 @@ class Context {
     return {values_ + p.value_offset, p.shape};
   }
 
+  //! The values of a weight, as products read them.
+  //!
+  //! **Errors.** As `value`'s.
+  [[nodiscard]] ops::FactorView factor(const Parameter& p) const {
+    const View<const float> floats = value(p);
+    const ops::FactorView all = all_weights_;
+    return all.rounded == nullptr ? floats : all.part(p.value_offset, p.shape);
+  }
+
+  //! Has a processor that rounds factors round all weights now, and not for each product: for many
+  //! passes with the same values, as those of a search. A GPU reads floats for a search's few rows.
+  //!
+  //! **Memory.** Half that of the parameters, until the context ends.
+  void round_weights(const ParameterLayout& layout) {
+    all_weights_ = ops::Factor<D>(*device_, View<const float>(values_, {layout.values}));
+  }
+
   //! A tensor on the context's device with undefined elements.
   template <class T = float>
   [[nodiscard]] Tensor<T, D> empty(Shape shape) const {
@@ -248,6 +266,7 @@ class Context {
   const float* values_;
   UnitObserver* observer_;
   Gradients<D>* gradients_ = nullptr;
+  ops::Factor<D> all_weights_;
   PutOff* put_off_ = nullptr;
   Mode mode_ = Mode::evaluate;
   RandomKey key_;

@@ -10,6 +10,7 @@
 #include <weft/nn/module.hpp>
 #include <weft/nn/parameter.hpp>
 #include <weft/ops/activation.hpp>
+#include <weft/ops/factor.hpp>
 #include <weft/ops/matmul.hpp>
 #include <weft/tensor/sequences.hpp>
 
@@ -50,9 +51,9 @@ struct FeedForward {
   template <class D>
   struct Saved {
     LayoutPointer<D> layout;
-    Tensor<float, D> x;
+    ops::Factor<D> x;                //!< (N, C)
     Tensor<float, D> preactivation;  //!< without its bias; empty for ReLU
-    Tensor<float, D> hidden;         //!< (N, F)
+    ops::Factor<D> hidden;           //!< (N, F)
   };
 
   template <class D>
@@ -60,14 +61,16 @@ struct FeedForward {
                                                            const Rows<C, D>& x) const {
     auto& device = ctx.device();
     const index_t N = x.values.rows();
-    Saved<D> saved{x.layout, x.values, {}, ctx.empty({N, F})};
-    auto preactivation = saved.hidden;  // in place, unless it is kept
+    Saved<D> saved{x.layout, ops::Factor<D>(x.values), {}, {}};
+    auto hidden = ctx.empty({N, F});
+    auto preactivation = hidden;  // in place, unless it is kept
     if constexpr (keeps_preactivation) preactivation = saved.preactivation = ctx.empty({N, F});
-    ops::matmul_nt(device, x.values, ctx.value(inner.weight), preactivation);
+    ops::matmul_nt(device, saved.x, ctx.factor(inner.weight), preactivation);
     ops::bias_activation_dropout<A>(device, ctx.mask(dropout), x.layout->keys, preactivation,
-                                    ctx.value(inner.bias), saved.hidden);
+                                    ctx.value(inner.bias), hidden);
+    saved.hidden = ops::Factor<D>(hidden);
     auto y = ctx.empty({N, C});
-    ops::matmul_nt(device, saved.hidden, ctx.value(outer.weight), y);
+    ops::matmul_nt(device, saved.hidden, ctx.factor(outer.weight), y);
     return {std::move(y), std::move(saved)};
   }
 
@@ -76,10 +79,11 @@ struct FeedForward {
   void backward(Context<D>& ctx, Saved<D>&& saved, const Tensor<float, D>& dy,
                 const Tensor<float, D>& dx, ops::Write write) const {
     auto& device = ctx.device();
-    detail::weight_gradient(ctx, outer.weight, saved.hidden, dy);
+    const ops::Factor<D> dy_factor(dy);
+    detail::weight_gradient(ctx, outer.weight, saved.hidden, dy_factor);
     detail::bias_gradient(ctx, outer.bias, dy);
-    auto dhidden = ctx.empty(saved.hidden.shape());
-    ops::matmul_nn(device, dy, ctx.value(outer.weight), dhidden);
+    auto dhidden = ctx.empty({dy.rows(), F});
+    ops::matmul_nn(device, dy_factor, ctx.factor(outer.weight), dhidden);
     if constexpr (keeps_preactivation) {
       ops::activation_dropout_backward<A>(device, ctx.mask(dropout), saved.layout->keys,
                                           saved.preactivation, ctx.value(inner.bias), dhidden,
@@ -87,9 +91,10 @@ struct FeedForward {
     } else {
       ops::relu_dropout_backward(device, ctx.mask(dropout), saved.hidden, dhidden, dhidden);
     }
-    detail::weight_gradient(ctx, inner.weight, saved.x, dhidden);
+    const ops::Factor<D> dhidden_factor(dhidden);
+    detail::weight_gradient(ctx, inner.weight, saved.x, dhidden_factor);
     detail::bias_gradient(ctx, inner.bias, dhidden);
-    ops::matmul_nn(device, dhidden, ctx.value(inner.weight), dx, write);
+    ops::matmul_nn(device, dhidden_factor, ctx.factor(inner.weight), dx, write);
   }
 };
 

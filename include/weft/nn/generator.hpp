@@ -8,6 +8,7 @@
 #include <weft/nn/module.hpp>
 #include <weft/nn/parameter.hpp>
 #include <weft/nn/transformer.hpp>
+#include <weft/ops/factor.hpp>
 
 namespace weft::nn {
 
@@ -52,17 +53,24 @@ struct BasicGenerator {
   //! V.
   [[nodiscard]] constexpr index_t vocabulary() const { return weight.shape[0]; }
 
-  //! logits = x W', without the bias, which the criterion adds as it reads them.
+  //! The weight, as several products read it.
   template <class D>
-  void logits(Context<D>& ctx, View<const float> x, View<float> logits) const {
-    ops::matmul_nt(ctx.device(), x, ctx.value(weight), logits);
+  [[nodiscard]] ops::Factor<D> factor(Context<D>& ctx) const {
+    return ops::Factor<D>(ctx.device(), ctx.factor(weight));
+  }
+
+  //! logits = x W', without the bias, which the criterion adds as it reads them. W: `factor`.
+  template <class D>
+  void logits(Context<D>& ctx, const ops::Factor<D>& w, View<const float> x,
+              View<float> logits) const {
+    ops::matmul_nt(ctx.device(), x, w, logits);
   }
 
   //! The same as a new tensor (N, V).
   template <class D>
   [[nodiscard]] Tensor<float, D> logits(Context<D>& ctx, const Tensor<float, D>& x) const {
     auto out = ctx.empty({x.rows(), vocabulary()});
-    logits(ctx, x, out);
+    ops::matmul_nt(ctx.device(), x, ctx.factor(weight), out);
     return out;
   }
 
@@ -73,14 +81,16 @@ struct BasicGenerator {
     return {};
   }
 
-  //! Hands the weights' gradients to the context and returns that of x.
+  //! Hands the weights' gradients to the context and returns that of x. W: `factor`.
   template <class D>
-  [[nodiscard]] Tensor<float, D> backward(Context<D>& ctx, const Tensor<float, D>& x,
+  [[nodiscard]] Tensor<float, D> backward(Context<D>& ctx, const ops::Factor<D>& w,
+                                          const Tensor<float, D>& x,
                                           const Tensor<float, D>& dlogits) const {
-    detail::weight_gradient(ctx, weight, x, dlogits);
+    const ops::Factor<D> dlogits_factor(dlogits);
+    detail::weight_gradient(ctx, weight, x, dlogits_factor);
     if constexpr (Bias) detail::bias_gradient(ctx, bias, dlogits);
     auto dx = ctx.empty(x.shape());
-    ops::matmul_nn(ctx.device(), dlogits, ctx.value(weight), dx);
+    ops::matmul_nn(ctx.device(), dlogits_factor, w, dx);
     return dx;
   }
 };

@@ -9,6 +9,7 @@
 #include <weft/nn/module.hpp>
 #include <weft/nn/parameter.hpp>
 #include <weft/ops/column_sums.hpp>
+#include <weft/ops/factor.hpp>
 #include <weft/ops/matmul.hpp>
 #include <weft/ops/rows.hpp>
 #include <weft/tensor/sequences.hpp>
@@ -17,10 +18,10 @@ namespace weft::nn {
 
 namespace detail {
 
-//! Hands the gradient of a weight W (Out, In) to the context: dW = dy' x.
-template <class D>
-void weight_gradient(Context<D>& ctx, const Parameter& weight, const Tensor<float, D>& x,
-                     const Tensor<float, D>& dy) {
+//! Hands the gradient of a weight W (Out, In) to the context: dW = dy' x. Either is a tensor of
+//! floats or an ops::Factor.
+template <class D, class X, class Dy>
+void weight_gradient(Context<D>& ctx, const Parameter& weight, const X& x, const Dy& dy) {
   ctx.gradient(weight, [&device = ctx.device(), x, dy](View<float> dw, ops::Write write) {
     ops::matmul_tn(device, dy, x, dw, write);
   });
@@ -53,28 +54,30 @@ struct Linear {
 
   template <class D>
   struct Saved {
-    Tensor<float, D> x;
+    ops::Factor<D> x;  //!< (N, In)
   };
 
   template <class D>
   [[nodiscard]] Result<Rows<Out, D>, Saved<D>> forward(Context<D>& ctx,
                                                        const Rows<In, D>& x) const {
+    Saved<D> saved{ops::Factor<D>(x.values)};
     Rows<Out, D> y{ctx.empty({x.values.rows(), Out}), x.layout};
     if constexpr (Bias) {
-      ops::linear(ctx.device(), x.values, ctx.value(weight), ctx.value(bias), y.values);
+      ops::linear(ctx.device(), saved.x, ctx.factor(weight), ctx.value(bias), y.values);
     } else {
-      ops::matmul_nt(ctx.device(), x.values, ctx.value(weight), y.values);
+      ops::matmul_nt(ctx.device(), saved.x, ctx.factor(weight), y.values);
     }
-    return {std::move(y), {x.values}};
+    return {std::move(y), std::move(saved)};
   }
 
   template <class D>
   [[nodiscard]] Rows<In, D> backward(Context<D>& ctx, Saved<D>&& saved,
                                      const Rows<Out, D>& dy) const {
-    detail::weight_gradient(ctx, weight, saved.x, dy.values);
+    const ops::Factor<D> factor(dy.values);
+    detail::weight_gradient(ctx, weight, saved.x, factor);
     if constexpr (Bias) detail::bias_gradient(ctx, bias, dy.values);
     Rows<In, D> dx{ctx.empty({dy.values.rows(), In}), dy.layout};
-    ops::matmul_nn(ctx.device(), dy.values, ctx.value(weight), dx.values);
+    ops::matmul_nn(ctx.device(), factor, ctx.factor(weight), dx.values);
     return dx;
   }
 };

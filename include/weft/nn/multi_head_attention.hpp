@@ -12,6 +12,7 @@
 #include <weft/nn/module.hpp>
 #include <weft/nn/parameter.hpp>
 #include <weft/ops/attention.hpp>
+#include <weft/ops/factor.hpp>
 #include <weft/ops/matmul.hpp>
 #include <weft/ops/rows.hpp>
 #include <weft/tensor/sequences.hpp>
@@ -72,7 +73,7 @@ struct MultiHeadAttention {
   template <class D>
   struct Saved {
     LayoutPointer<D> layout;
-    Tensor<float, D> x;
+    ops::Factor<D> x;            //!< (N, C)
     Tensor<float, D> projected;  //!< (N, 3 C): queries, keys, values
     Tensor<float, D> attended;   //!< (N, C)
     Tensor<float, D> log_sums;   //!< (N, H)
@@ -83,8 +84,8 @@ struct MultiHeadAttention {
   struct CrossSaved {
     LayoutPointer<D> layout;
     LayoutPointer<D> memory_layout;
-    Tensor<float, D> x;
-    Tensor<float, D> memory;
+    ops::Factor<D> x;              //!< (N, C)
+    Tensor<float, D> memory;       //!< (M, C), which all layers share
     Tensor<float, D> queries;      //!< (N, C)
     Tensor<float, D> keys_values;  //!< (M, 2 C)
     Tensor<float, D> attended;     //!< (N, C)
@@ -96,13 +97,14 @@ struct MultiHeadAttention {
   [[nodiscard]] Result<Tensor<float, D>, Saved<D>> forward(Context<D>& ctx, const Rows<C, D>& x,
                                                            bool causal) const {
     const index_t N = x.values.rows();
-    Saved<D> saved{x.layout, x.values, project(ctx, x.values, query_weight, query_bias, 3),
+    const ops::Factor<D> factor(x.values);
+    Saved<D> saved{x.layout, factor, project(ctx, factor, query_weight, query_bias, 3),
                    ctx.empty({N, C}), ctx.empty({N, H})};
     const auto [q, k, v] = parts<3, const float>(saved.projected);
     ops::attention(ctx.device(), problem(ctx, causal, *x.layout, *x.layout), q, k, v,
                    {saved.attended.data(), C}, saved.log_sums.data(), ops::HeadSize<head_size>());
     auto y = ctx.empty({N, C});
-    ops::matmul_nt(ctx.device(), saved.attended, ctx.value(output.weight), y);
+    ops::matmul_nt(ctx.device(), saved.attended, ctx.factor(output.weight), y);
     return {std::move(y), std::move(saved)};
   }
 
@@ -133,11 +135,12 @@ struct MultiHeadAttention {
                                                                 const Rows<C, D>& x,
                                                                 const Rows<C, D>& memory) const {
     const index_t N = x.values.rows();
+    const ops::Factor<D> factor(x.values);
     CrossSaved<D> saved{x.layout,
                         memory.layout,
-                        x.values,
+                        factor,
                         memory.values,
-                        project(ctx, x.values, query_weight, query_bias, 1),
+                        project(ctx, factor, query_weight, query_bias, 1),
                         keys_values(ctx, memory.values),
                         ctx.empty({N, C}),
                         ctx.empty({N, H})};
@@ -146,7 +149,7 @@ struct MultiHeadAttention {
                    {saved.queries.data(), C}, k, v, {saved.attended.data(), C},
                    saved.log_sums.data(), ops::HeadSize<head_size>());
     auto y = ctx.empty({N, C});
-    ops::matmul_nt(ctx.device(), saved.attended, ctx.value(output.weight), y);
+    ops::matmul_nt(ctx.device(), saved.attended, ctx.factor(output.weight), y);
     return {std::move(y), std::move(saved)};
   }
 
@@ -180,11 +183,11 @@ struct MultiHeadAttention {
 
   //! x W' + b for `count` projections from `weight` on: (N, count C).
   template <class D>
-  [[nodiscard]] Tensor<float, D> project(Context<D>& ctx, const Tensor<float, D>& x,
+  [[nodiscard]] Tensor<float, D> project(Context<D>& ctx, const ops::FactorView& x,
                                          const Parameter& weight, const Parameter& bias,
                                          int count) const {
     auto y = ctx.empty({x.rows(), count * C});
-    const auto joined_weight = ctx.value(joined(weight, count));
+    const auto joined_weight = ctx.factor(joined(weight, count));
     if constexpr (Bias) {
       ops::linear(ctx.device(), x, joined_weight, ctx.value(joined(bias, count)), y);
     } else {
@@ -211,20 +214,22 @@ struct MultiHeadAttention {
   template <class D>
   [[nodiscard]] Tensor<float, D> backward_output(Context<D>& ctx, const Tensor<float, D>& attended,
                                                  const Tensor<float, D>& dy) const {
-    detail::weight_gradient(ctx, output.weight, attended, dy);
+    const ops::Factor<D> factor(dy);
+    detail::weight_gradient(ctx, output.weight, attended, factor);
     if constexpr (Bias) detail::bias_gradient(ctx, output.bias, dy);
     auto dattended = ctx.empty(attended.shape());
-    ops::matmul_nn(ctx.device(), dy, ctx.value(output.weight), dattended);
+    ops::matmul_nn(ctx.device(), factor, ctx.factor(output.weight), dattended);
     return dattended;
   }
 
-  template <class D>
-  void backward_project(Context<D>& ctx, const Tensor<float, D>& x, const Tensor<float, D>& dy,
+  template <class D, class X>
+  void backward_project(Context<D>& ctx, const X& x, const Tensor<float, D>& dy,
                         const Parameter& weight, const Parameter& bias, int count,
                         const Tensor<float, D>& dx, ops::Write write) const {
-    detail::weight_gradient(ctx, joined(weight, count), x, dy);
+    const ops::Factor<D> factor(dy);
+    detail::weight_gradient(ctx, joined(weight, count), x, factor);
     if constexpr (Bias) detail::bias_gradient(ctx, joined(bias, count), dy);
-    ops::matmul_nn(ctx.device(), dy, ctx.value(joined(weight, count)), dx, write);
+    ops::matmul_nn(ctx.device(), factor, ctx.factor(joined(weight, count)), dx, write);
   }
 };
 

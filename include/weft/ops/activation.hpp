@@ -8,9 +8,11 @@
 
 #include <weft/core/host_device.hpp>
 #include <weft/core/simd.hpp>
+#include <weft/core/simd_narrow.hpp>
 #include <weft/ops/check.hpp>
 #include <weft/ops/check_finite.hpp>
 #include <weft/ops/dropout.hpp>
+#include <weft/ops/factor.hpp>
 #include <weft/tensor/sequences.hpp>
 #include <weft/tensor/view.hpp>
 
@@ -97,9 +99,10 @@ struct BiasActivationRow {
   }
 };
 
+template <class Y>
 struct ReluBackwardRow {
   float scale;
-  const float* y;
+  const Y* y;
   const float* dy;
   float* dx;
   index_t C;
@@ -155,16 +158,19 @@ void bias_activation_dropout(D& device, const DropoutMask& mask, View<const RowK
 }
 
 //! The gradient of `bias_activation_dropout` with ReLU, from its *output*: where y > 0 the element
-//! was neither dropped nor negative, so neither the mask nor the input is needed again.
+//! was neither dropped nor negative, so neither the mask nor the input is needed again. The output
+//! may have been rounded; what that made 0 has no gradient.
 //!
 //! **Shapes.** y, dy, dx: (N, C); dx may be dy. **Errors.** ShapeError unless they are equal.
 template <class D>
-void relu_dropout_backward(D& device, const DropoutMask& mask, View<const float> y,
+void relu_dropout_backward(D& device, const DropoutMask& mask, const FactorView& y,
                            View<const float> dy, View<float> dx) {
   detail::expect_shape("relu_dropout_backward", "dy", dy.shape, y.shape);
   detail::expect_shape("relu_dropout_backward", "dx", dx.shape, y.shape);
-  device.for_rows(y.rows(), y.columns(),
-                  detail::ReluBackwardRow{mask.scale, y.data, dy.data, dx.data, y.columns()});
+  y.read([&]<class Y>(const Y* numbers) {
+    device.for_rows(y.rows(), y.columns(),
+                    detail::ReluBackwardRow<Y>{mask.scale, numbers, dy.data, dx.data, y.columns()});
+  });
   detail::expect_finite(device, "relu_dropout_backward", "dx", dx);
 }
 

@@ -7,6 +7,7 @@
 #include <weft/core/simd.hpp>
 #include <weft/core/simd_narrow.hpp>
 #include <weft/ops/blocks.hpp>
+#include <weft/tensor/tensor.hpp>
 
 namespace weft::ops {
 
@@ -33,5 +34,29 @@ template <class D, class From, class To>
 void convert(D& device, index_t n, const From* x, To* y) {
   for_blocks(device, n, 0, block_count(n), detail::ConvertBlock<From, To>{x, y});
 }
+
+namespace detail {
+
+//! n numbers as T: those at `there`, or, where that is null, those at `x`, converted.
+template <class T, class D>
+class Converted {
+ public:
+  template <class From>
+  Converted(D& device, index_t n, const From* x, const void* there)
+      : data_(static_cast<const T*>(there)) {
+    if (data_ != nullptr) return;
+    made_ = Tensor<T, D>(device, {n});
+    convert(device, n, x, made_.data());
+    data_ = made_.data();
+  }
+
+  [[nodiscard]] const T* data() const { return data_; }
+
+ private:
+  Tensor<T, D> made_;
+  const T* data_;
+};
+
+}  // namespace detail
 
 }  // namespace weft::ops

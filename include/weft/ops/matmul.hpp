@@ -6,12 +6,16 @@
 //!     input gradient   dx = dy w    matmul_nn   (M, N) (N, K) -> (M, K)
 //!     weight gradient  dw = dy' x   matmul_tn   (M, N) (M, K) -> (N, K)
 //!     with a bias      y = x w' + b linear      (M, K) (N, K) (N) -> (M, N)
+//!
+//! A factor is a view or a tensor of floats, or a `Factor`, which was rounded once for several
+//! products. What was rounded decides a product's precision, where nothing was the device does.
 #pragma once
 
 #include <weft/core/error.hpp>
 #include <weft/ops/check.hpp>
 #include <weft/ops/check_finite.hpp>
 #include <weft/ops/cpu/matmul.hpp>
+#include <weft/ops/factor.hpp>
 #include <weft/ops/write.hpp>
 #include <weft/tensor/view.hpp>
 
@@ -20,8 +24,8 @@ namespace weft::ops {
 namespace detail {
 
 template <class D>
-void checked_product(D& device, const char* name, View<const float> a, bool transpose_a,
-                     View<const float> b, bool transpose_b, View<float> c, Write write,
+void checked_product(D& device, const char* name, const FactorView& a, bool transpose_a,
+                     const FactorView& b, bool transpose_b, View<float> c, Write write,
                      View<const float> bias = {}) {
   const index_t M = transpose_a ? a.columns() : a.rows();
   const index_t K = transpose_a ? a.rows() : a.columns();
@@ -30,8 +34,13 @@ void checked_product(D& device, const char* name, View<const float> a, bool tran
     throw ShapeError(text(name, ": ", a.shape, " and ", b.shape, " do not give ", c.shape));
   }
   expect_shape_if_given(name, "bias", bias, {N});
-  multiply(device, Product{transpose_a, transpose_b, M, N, K, a.data, b.data, c.data,
-                           write == Write::accumulate, bias.data});
+  if (a.rounded != nullptr && b.rounded != nullptr && a.precision != b.precision) {
+    throw Error(text(name, ": the factors were rounded to ", a.precision, " and ", b.precision,
+                     ": a device's product precision may change between steps only"));
+  }
+  multiply(device, Product{transpose_a, transpose_b, M, N, K, a.floats, b.floats, c.data,
+                           write == Write::accumulate, bias.data, a.rounded, b.rounded,
+                           a.rounded != nullptr ? a.precision : b.precision});
   expect_finite(device, name, "c", c);
 }
 
@@ -42,7 +51,7 @@ void checked_product(D& device, const char* name, View<const float> a, bool tran
 //! **Shapes.** a: (..., M, K). b: (N, K). c: (..., M, N).
 //! **Errors.** ShapeError unless they fit.
 template <class D>
-void matmul_nt(D& device, View<const float> a, View<const float> b, View<float> c,
+void matmul_nt(D& device, const FactorView& a, const FactorView& b, View<float> c,
                Write write = Write::replace) {
   detail::checked_product(device, "matmul_nt", a, false, b, true, c, write);
 }
@@ -52,7 +61,7 @@ void matmul_nt(D& device, View<const float> a, View<const float> b, View<float> 
 //! **Shapes.** a: (..., M, K). b: (K, N). c: (..., M, N).
 //! **Errors.** ShapeError unless they fit.
 template <class D>
-void matmul_nn(D& device, View<const float> a, View<const float> b, View<float> c,
+void matmul_nn(D& device, const FactorView& a, const FactorView& b, View<float> c,
                Write write = Write::replace) {
   detail::checked_product(device, "matmul_nn", a, false, b, false, c, write);
 }
@@ -62,7 +71,7 @@ void matmul_nn(D& device, View<const float> a, View<const float> b, View<float> 
 //! **Shapes.** a: (..., K, M). b: (..., K, N). c: (M, N).
 //! **Errors.** ShapeError unless they fit.
 template <class D>
-void matmul_tn(D& device, View<const float> a, View<const float> b, View<float> c,
+void matmul_tn(D& device, const FactorView& a, const FactorView& b, View<float> c,
                Write write = Write::replace) {
   detail::checked_product(device, "matmul_tn", a, true, b, false, c, write);
 }
@@ -72,7 +81,7 @@ void matmul_tn(D& device, View<const float> a, View<const float> b, View<float> 
 //! **Shapes.** a: (..., M, K). b: (N, K). bias: (N). c: (..., M, N).
 //! **Errors.** ShapeError unless they fit.
 template <class D>
-void linear(D& device, View<const float> a, View<const float> b, View<const float> bias,
+void linear(D& device, const FactorView& a, const FactorView& b, View<const float> bias,
             View<float> c) {
   detail::checked_product(device, "linear", a, false, b, true, c, Write::replace, bias);
 }

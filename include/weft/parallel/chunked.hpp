@@ -28,9 +28,9 @@ concept IsGenerator = nn::Module<G> &&
     requires(const G& generator, nn::Context<D>& ctx, const Tensor<float, D>& x) {
   { G::channels } -> std::convertible_to<index_t>;
   { generator.vocabulary() } -> std::convertible_to<index_t>;
-  generator.logits(ctx, View<const float>(), View<float>());
+  generator.logits(ctx, generator.factor(ctx), View<const float>(), View<float>());
   generator.bias_view(ctx);
-  generator.backward(ctx, x, x);
+  generator.backward(ctx, generator.factor(ctx), x, x);
 };
 
 template <class C>
@@ -55,7 +55,7 @@ struct Chunked {
   static_assert(
       detail::IsGenerator<Generator>,
       "the first argument of Chunked is what makes logits of a model's output, such as "
-      "nn::Generator<shape>: it needs channels, vocabulary(), logits, bias_view, backward");
+      "nn::Generator<shape>: it needs channels, vocabulary(), factor, logits, bias_view, backward");
   static_assert(detail::IsCriterion<Criterion>,
                 "the second argument of Chunked is a criterion, such as nn::LabelSmoothing or "
                 "nn::CrossEntropy: it needs the numbers ignored and smoothing");
@@ -118,14 +118,15 @@ struct Chunked {
     Saved<D> saved;
     if (ctx.training()) saved.dx = ctx.empty({N, channels});
     auto losses = ctx.empty({N, 1});
+    const auto weight = generator.factor(ctx);
     if (chunk >= x.layout->longest) {
       auto logits = ctx.empty({N, generator.vocabulary()});
-      compute_losses(ctx, x.values, labels, losses, logits);
-      if (ctx.training()) saved.dx = generator.backward(ctx, x.values, logits);
+      compute_losses(ctx, weight, x.values, labels, losses, logits);
+      if (ctx.training()) saved.dx = generator.backward(ctx, weight, x.values, logits);
     } else {
       const index_t group = ctx.training() ? chunks_in_group * chunk : chunk;
       for (index_t first = 0; first < x.layout->longest; first += group) {
-        forward_group(ctx, x, labels, {first, first + group}, losses, saved.dx);
+        forward_group(ctx, weight, x, labels, {first, first + group}, losses, saved.dx);
       }
     }
     const bool ignores = criterion.ignored != ops::ignore_nothing;
@@ -158,7 +159,7 @@ struct Chunked {
 
   //! The losses of some positions, and their gradients.
   template <class D>
-  void forward_group(nn::Context<D>& ctx, const Rows<channels, D>& x,
+  void forward_group(nn::Context<D>& ctx, const auto& weight, const Rows<channels, D>& x,
                      const Tensor<token_t, D>& labels, Range positions,
                      const Tensor<float, D>& losses, const Tensor<float, D>& dx) const {
     auto& device = ctx.device();
@@ -172,18 +173,18 @@ struct Chunked {
     auto logits = ctx.empty({count, generator.vocabulary()});
     ops::gather_rows(device, x.values, index, x_group);
     ops::gather(device, labels, index, labels_group);
-    compute_losses(ctx, x_group, labels_group, losses_group, logits);
+    compute_losses(ctx, weight, x_group, labels_group, losses_group, logits);
     ops::scatter_rows(device, losses_group, index, losses);
     if (!ctx.training()) return;
-    ops::scatter_rows(device, generator.backward(ctx, x_group, logits), index, dx);
+    ops::scatter_rows(device, generator.backward(ctx, weight, x_group, logits), index, dx);
   }
 
   //! Fills `losses`; `logits` becomes their gradient, or in evaluation is left undefined.
   template <class D>
-  void compute_losses(nn::Context<D>& ctx, const Tensor<float, D>& x,
+  void compute_losses(nn::Context<D>& ctx, const auto& weight, const Tensor<float, D>& x,
                       const Tensor<token_t, D>& labels, const Tensor<float, D>& losses,
                       const Tensor<float, D>& logits) const {
-    generator.logits(ctx, x, logits);
+    generator.logits(ctx, weight, x, logits);
     ops::cross_entropy(ctx.device(), logits, generator.bias_view(ctx), labels, criterion.ignored,
                        criterion.smoothing, ctx.training(), losses.reshaped({losses.size()}),
                        ctx.loss_scale());

@@ -22,6 +22,7 @@
 #include <weft/ops/cpu/attention.hpp>
 #include <weft/ops/cpu/matmul.hpp>
 #include <weft/ops/embedding.hpp>
+#include <weft/ops/factor.hpp>
 #include <weft/tensor/sequences.hpp>
 
 namespace weft::testing {
@@ -149,6 +150,10 @@ namespace weft::ops::detail {
 
 inline void multiply(testing::FarDevice& device, const Product& product) {
   device.run([&](Cpu& engine) { multiply(engine, product); });
+}
+
+inline ProductPrecision rounding(const testing::FarDevice&, FactorShape) {
+  return ProductPrecision::float32;
 }
 
 inline void add_rows(testing::FarDevice& device, const RowAddition& rows) {

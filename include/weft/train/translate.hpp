@@ -58,6 +58,7 @@ void gather_hypotheses(Strategy& strategy, std::vector<generate::Hypothesis>& re
 //! Ranks call it with the same sources, take batches in turn, and all get all translations.
 //!
 //! **Shapes.** source: rows of words without the mark of the end, which `source_eos` is.
+//! **Memory.** A device that rounds factors holds all weights rounded beside the values.
 //! **Errors.** ArgumentError unless batch > 0; DeviceError for what `beam_search` throws on a
 //! device, as for a source that is longer than the model's positions.
 template <class Strategy>
@@ -80,6 +81,7 @@ template <class Strategy>
   strategy.on_devices([&](auto& device, int) {
     nn::Context<std::remove_reference_t<decltype(device)>> ctx(device,
                                                                strategy.state().values().data());
+    ctx.round_weights(strategy.objective().layout());
     for (index_t i; (i = next.fetch_add(strategy.ranks())) < batches;) {
       const auto first = static_cast<std::size_t>(i * batch);
       const auto rows = std::span(order).subspan(

@@ -24,7 +24,6 @@
 #include <weft/ops/cpu/skinny_product.hpp>
 #include <weft/ops/cpu/tile.hpp>
 #include <weft/ops/rows.hpp>
-#include <weft/tensor/tensor.hpp>
 
 #if WEFT_ONEDNN
 #include <dnnl.h>
@@ -32,6 +31,11 @@
 #endif
 
 namespace weft::ops::detail {
+
+//! Whether each row of B is read but once, and as it lies.
+inline bool has_few_rows(const Product& p) {
+  return p.transpose_b && !p.transpose_a && p.M <= most_few_rows;
+}
 
 #if WEFT_ONEDNN
 
@@ -59,7 +63,7 @@ inline void multiply_part(Cpu& device, const Product& p, ProductPart part) {
   const bool reads_once = p.transpose_b && !p.transpose_a;
   const index_t first = part.column_begin, columns = part.columns();
   const float* const b = p.b + first * p.K;
-  if (reads_once && p.M <= most_few_rows) {
+  if (has_few_rows(p)) {
     multiply_few_rows(p.M, columns, p.K, p.a, p.K, b, p.K, p.c + first, p.N, p.accumulate);
   } else if (has_skinny && reads_once && p.M <= most_skinny_rows) {
     multiply_skinny(device, p.M, columns, p.K, p.a, p.K, b, p.K, p.c + first, p.N, p.accumulate);
@@ -87,8 +91,8 @@ inline void multiply_part(Cpu&, const Product& p, ProductPart part) {
   const index_t rows = part.rows();
   panel.resize(static_cast<std::size_t>(p.K) * 64);
   result.resize(static_cast<std::size_t>(rows) * 64);
-  const Strided a = p.transpose_a ? Strided{p.a + part.row_begin, 1, p.M}
-                                  : Strided{p.a + part.row_begin * p.K, p.K, 1};
+  const auto a = p.transpose_a ? Strided<float>{p.a + part.row_begin, 1, p.M}
+                               : Strided<float>{p.a + part.row_begin * p.K, p.K, 1};
   for (index_t j = part.column_begin; j < part.column_end; j += 64) {
     const index_t columns = part.column_end - j < 64 ? part.column_end - j : 64;
     pack_panel(p, j, columns, panel.data());
@@ -134,6 +138,25 @@ inline void multiply_floats(Cpu& device, const Product& p) {
                     [&](ProductPart part) { multiply_part(device, p, part); });
 }
 
+#if WEFT_AVX512_BF16
+//! The product of up to `most_skinny_rows` rows of an even number of elements.
+inline void multiply_pairs(Cpu& device, const Product& p, const Bfloat16* a, const Bfloat16* b) {
+  const index_t K = p.K / 2;
+  const auto* const left = reinterpret_cast<const simd::Bfloat16Pair*>(a);
+  const auto* const right = reinterpret_cast<const simd::Bfloat16Pair*>(b);
+  for_product_parts(device, p, 64, false, [&](ProductPart part) {
+    const index_t first = part.column_begin;
+    if (p.M <= most_few_rows) {
+      multiply_few_rows(p.M, part.columns(), K, left, K, right + first * K, K, p.c + first, p.N,
+                        p.accumulate);
+    } else {
+      multiply_skinny(device, p.M, part.columns(), K, left, K, right + first * K, K, p.c + first,
+                      p.N, p.accumulate);
+    }
+  });
+}
+#endif
+
 //! The same product of factors that are rounded to Bfloat16 or Float16: of Bfloat16 where the
 //! processor multiplies them, else of the rounded floats.
 //!
@@ -141,9 +164,23 @@ inline void multiply_floats(Cpu& device, const Product& p) {
 //! any team.
 template <class Rounded>
 void multiply_rounded(Cpu& device, const Product& p) {
-  const Tensor<Rounded> a(device, {p.M * p.K}), b(device, {p.K * p.N});
-  convert(device, a.size(), p.a, a.data());
-  convert(device, b.size(), p.b, b.data());
+  const Converted<Rounded, Cpu> a(device, p.M * p.K, p.a, p.rounded_a);
+  const Converted<Rounded, Cpu> b(device, p.K * p.N, p.b, p.rounded_b);
+#if WEFT_AVX512_BF16
+  if constexpr (std::is_same_v<Rounded, Bfloat16>) {
+    if (p.transpose_b && !p.transpose_a && p.M <= most_skinny_rows && p.K % 2 == 0) {
+      return multiply_pairs(device, p, a.data(), b.data());
+    }
+  }
+#endif
+  if (has_few_rows(p)) {
+    const Converted<float, Cpu> wide_a(device, p.M * p.K, a.data(), nullptr);
+    return for_product_parts(device, p, 64, false, [&](ProductPart part) {
+      const index_t first = part.column_begin;
+      multiply_few_rows(p.M, part.columns(), p.K, wide_a.data(), p.K, b.data() + first * p.K, p.K,
+                        p.c + first, p.N, p.accumulate);
+    });
+  }
 #if WEFT_ONEDNN
   if constexpr (std::is_same_v<Rounded, Bfloat16>) {
     if (multiplies_bfloat16()) {
@@ -153,24 +190,26 @@ void multiply_rounded(Cpu& device, const Product& p) {
     }
   }
 #endif
-  const Tensor<float> wide_a(device, a.shape()), wide_b(device, b.shape());
-  convert(device, a.size(), a.data(), wide_a.data());
-  convert(device, b.size(), b.data(), wide_b.data());
-  Product rounded = p;
-  rounded.a = wide_a.data();
-  rounded.b = wide_b.data();
-  multiply_floats(device, rounded);
+  const Converted<float, Cpu> wide_a(device, p.M * p.K, a.data(), nullptr);
+  const Converted<float, Cpu> wide_b(device, p.K * p.N, b.data(), nullptr);
+  Product wide = p;
+  wide.a = wide_a.data();
+  wide.b = wide_b.data();
+  multiply_floats(device, wide);
 }
 
 inline void multiply_without_bias(Cpu& device, const Product& p) {
   if (p.K == 0) {
     if (!p.accumulate) std::memset(p.c, 0, static_cast<std::size_t>(p.M * p.N) * sizeof(float));
-  } else if (device.product_precision() == ProductPrecision::bfloat16) {
-    multiply_rounded<Bfloat16>(device, p);
-  } else if (device.product_precision() == ProductPrecision::float16) {
-    multiply_rounded<Float16>(device, p);
-  } else {
-    multiply_floats(device, p);
+    return;
+  }
+  switch (p.precision_on(device)) {
+    case ProductPrecision::bfloat16:
+      return multiply_rounded<Bfloat16>(device, p);
+    case ProductPrecision::float16:
+      return multiply_rounded<Float16>(device, p);
+    default:
+      return multiply_floats(device, p);
   }
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <weft/core/index.hpp>
+#include <weft/device/product_precision.hpp>
 
 //! Whether products are oneDNN's; 0 for weft's own. Found out unless it is defined before.
 #if !defined(WEFT_ONEDNN)
@@ -26,8 +27,16 @@ struct Product {
   const float* b;
   float* c;
   bool accumulate;
-  const float* bias = nullptr;  //!< null: none
+  const float* bias = nullptr;                           //!< null: none
+  const void* rounded_a = nullptr;                       //!< instead of a: rounded before
+  const void* rounded_b = nullptr;                       //!< instead of b
+  ProductPrecision rounded = ProductPrecision::float32;  //!< what these were rounded to
 
+  //! That of rounded factors, or else the device's.
+  template <class D>
+  [[nodiscard]] ProductPrecision precision_on(const D& device) const {
+    return rounded != ProductPrecision::float32 ? rounded : device.product_precision();
+  }
   //! Elements from one row of A to the next, as it lies.
   [[nodiscard]] index_t lda() const { return transpose_a ? M : K; }
   //! Elements from one row of B to the next, as it lies.

@@ -3,6 +3,8 @@
 //! @file Products of a few dozen rows with a transposed matrix, which is not copied.
 #pragma once
 
+#include <type_traits>
+
 #include <weft/core/index.hpp>
 #include <weft/core/simd.hpp>
 #include <weft/device/cpu.hpp>
@@ -29,26 +31,28 @@ inline index_t summed_at_a_time(index_t K) {
 //! and 54 to 84 with 64 where this reaches 55 to 68 and 85 to 94.
 //!
 //! **Shapes.** a: (M, K), 1 <= M <= most_skinny_rows. b: (N, K). c: (M, N). Their rows lie `lda`,
-//! `ldb` and `ldc` apart. An element of c depends on its rows of a and b alone, not on M or N.
-inline void multiply_skinny(Cpu& device, index_t M, index_t N, index_t K, const float* a,
-                            index_t lda, const float* b, index_t ldb, float* c, index_t ldc,
-                            bool accumulate) {
+//! `ldb` and `ldc` apart. T is float, or Bfloat16Pair: two elements of each sum. An element of c
+//! depends on its rows of a and b alone, not on M or N.
+template <class T>
+void multiply_skinny(Cpu& device, index_t M, index_t N, index_t K, const T* a, index_t lda,
+                     const T* b, index_t ldb, float* c, index_t ldc, bool accumulate) {
   constexpr index_t rows_of_b = 24;
   const index_t width = (M + simd::width - 1) / simd::width * simd::width;
-  const Tensor<float> memory(device, {(K + rows_of_b) * width});
-  float* const columns = memory.data();       // (K, width), A'
-  float* const result = columns + K * width;  // (rows_of_b, width)
-  const index_t step = summed_at_a_time(K);
+  const Tensor<T> transposed(device, {K, width});
+  const Tensor<float> memory(device, {rows_of_b, width});
+  T* const columns = transposed.data();
+  float* const result = memory.data();
+  const index_t step = std::is_same_v<T, float> ? summed_at_a_time(K) : K;
   transpose_and_pad(M, K, a, lda, columns, width);
   for (index_t n = 0; n < N; n += rows_of_b) {
     const index_t count = N - n < rows_of_b ? N - n : rows_of_b;
     float* const out = c + n;
-    if (accumulate) transpose_and_pad(M, count, out, ldc, result, width);
+    if (accumulate) transpose_and_pad<float>(M, count, out, ldc, result, width);
     for (index_t k = 0; k < K; k += step) {
       multiply_tile(count, width, K - k < step ? K - k : step, {b + n * ldb + k, ldb, 1},
                     columns + k * width, width, result, width, accumulate || k > 0);
     }
-    transpose(count, M, result, width, out, ldc);
+    transpose<float>(count, M, result, width, out, ldc);
   }
 }
 

@@ -3,34 +3,38 @@
 //! @file A small matrix product in registers.
 #pragma once
 
+#include <type_traits>
+
 #include <weft/core/index.hpp>
 #include <weft/core/simd.hpp>
+#include <weft/core/simd_pairs.hpp>
 #include <weft/ops/cpu/unroll.hpp>
 
 namespace weft::ops::detail {
 
 //! A matrix whose elements lie `row` apart down a column and `column` apart along a row, so that a
 //! transposed matrix is the same memory with the two exchanged.
+template <class T>
 struct Strided {
-  const float* data;
+  const T* data;
   index_t row;
   index_t column;
 
-  [[nodiscard]] const float* at(index_t i, index_t k) const { return data + i * row + k * column; }
+  [[nodiscard]] const T* at(index_t i, index_t k) const { return data + i * row + k * column; }
 };
 
 //! R rows and 16 V columns of C = A B, or C += A B, in R V registers.
-template <int R, int V>
-[[gnu::always_inline]] inline void multiply_block(index_t K, Strided a, const float* b, index_t ldb,
+template <int R, int V, class T>
+[[gnu::always_inline]] inline void multiply_block(index_t K, Strided<T> a, const T* b, index_t ldb,
                                                   float* c, index_t ldc, bool accumulate) {
   simd::Floats sum[R][V] = {};
   for (index_t k = 0; k < K; ++k) {
-    simd::Floats row[V];
+    decltype(simd::load(b, simd::Full{})) row[V];
     WEFT_UNROLL for (int v = 0; v < V; ++v) {
       row[v] = simd::load(b + k * ldb, simd::Full{v * simd::width});
     }
     WEFT_UNROLL for (int r = 0; r < R; ++r) {
-      const simd::Floats factor = simd::broadcast(*a.at(r, k));
+      const auto factor = simd::broadcast(*a.at(r, k));
       WEFT_UNROLL for (int v = 0; v < V; ++v) {
         sum[r][v] = simd::multiply_add(factor, row[v], sum[r][v]);
       }
@@ -54,30 +58,33 @@ inline constexpr int block_sums = WEFT_AVX512 ? 24 : simd::register_bytes == 32 
 inline constexpr int widest_block = WEFT_AVX512 ? 4 : 1;
 
 //! All rows of 16 V columns.
-template <int V>
-void multiply_panel(index_t M, index_t K, Strided a, const float* b, index_t ldb, float* c,
+template <int V, class T>
+void multiply_panel(index_t M, index_t K, Strided<T> a, const T* b, index_t ldb, float* c,
                     index_t ldc, bool accumulate) {
   constexpr int R = block_sums / V > 12 ? 12 : block_sums / V;
+  const auto from = [&](index_t row) { return Strided<T>{a.at(row, 0), a.row, a.column}; };
   index_t i = 0;
   for (; i + R <= M; i += R) {
-    multiply_block<R, V>(K, {a.at(i, 0), a.row, a.column}, b, ldb, c + i * ldc, ldc, accumulate);
+    multiply_block<R, V>(K, from(i), b, ldb, c + i * ldc, ldc, accumulate);
   }
   if constexpr (R > 3) {
     for (; i + 3 <= M; i += 3) {
-      multiply_block<3, V>(K, {a.at(i, 0), a.row, a.column}, b, ldb, c + i * ldc, ldc, accumulate);
+      multiply_block<3, V>(K, from(i), b, ldb, c + i * ldc, ldc, accumulate);
     }
   }
   for (; i < M; ++i) {
-    multiply_block<1, V>(K, {a.at(i, 0), a.row, a.column}, b, ldb, c + i * ldc, ldc, accumulate);
+    multiply_block<1, V>(K, from(i), b, ldb, c + i * ldc, ldc, accumulate);
   }
 }
 
 //! C = A B, or C += A B, for matrices that fit a cache.
 //!
 //! **Shapes.** a: (M, K). b: (K, N), rows `ldb` apart. c: (M, N), rows `ldc` apart; N a multiple of
-//! 16. The sum over K runs in ascending order, so a row of c does not depend on M.
-inline void multiply_tile(index_t M, index_t N, index_t K, Strided a, const float* b, index_t ldb,
-                          float* c, index_t ldc, bool accumulate) {
+//! 16. T is float, or Bfloat16Pair: two elements of each sum. The sum over K runs in ascending
+//! order, so a row of c does not depend on M.
+template <class T>
+void multiply_tile(index_t M, index_t N, index_t K, std::type_identity_t<Strided<T>> a, const T* b,
+                   index_t ldb, float* c, index_t ldc, bool accumulate) {
   index_t j = 0;
   if constexpr (widest_block == 4) {
     for (; j + 64 <= N; j += 64) multiply_panel<4>(M, K, a, b + j, ldb, c + j, ldc, accumulate);

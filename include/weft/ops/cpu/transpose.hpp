@@ -11,10 +11,10 @@
 
 namespace weft::ops::detail {
 
-//! Four rows of four numbers, transposed. Element by element a product of 64 rows took a tenth
+//! Four rows of four elements, transposed. Element by element a product of 64 rows took a tenth
 //! longer, and attention to 32 words a twentieth.
-WEFT_INLINE void transpose_four(const float* in, index_t in_stride, float* out,
-                                index_t out_stride) {
+template <class T>
+WEFT_INLINE void transpose_four(const T* in, index_t in_stride, T* out, index_t out_stride) {
   using simd::FourFloats;
   FourFloats row[4];
   WEFT_UNROLL for (int r = 0; r < 4; ++r) std::memcpy(&row[r], in + r * in_stride, sizeof row[r]);
@@ -27,14 +27,16 @@ WEFT_INLINE void transpose_four(const float* in, index_t in_stride, float* out,
                                 __builtin_shufflevector(high_02, high_13, 0, 4, 1, 5),
                                 __builtin_shufflevector(high_02, high_13, 2, 6, 3, 7)};
   WEFT_UNROLL for (int c = 0; c < 4; ++c) {
-    std::memcpy(out + c * out_stride, &column[c], sizeof column[c]);
+    std::memcpy(static_cast<void*>(out + c * out_stride), &column[c], sizeof column[c]);
   }
 }
 
 //! out (columns, rows) = the transpose of in (rows, columns), whose rows lie `in_stride` and
-//! `out_stride` apart.
-inline void transpose(index_t rows, index_t columns, const float* in, index_t in_stride, float* out,
-                      index_t out_stride) {
+//! `out_stride` apart. An element has 4 bytes.
+template <class T>
+void transpose(index_t rows, index_t columns, const T* in, index_t in_stride, T* out,
+               index_t out_stride) {
+  static_assert(sizeof(T) == sizeof(float));
   const index_t whole_rows = rows / 4 * 4, whole_columns = columns / 4 * 4;
   for (index_t r = 0; r < rows; ++r) {
     if (r < whole_rows && r % 4 == 0) {
@@ -49,11 +51,12 @@ inline void transpose(index_t rows, index_t columns, const float* in, index_t in
 }
 
 //! The same, with zeros up to `width` in each row of `out`.
-inline void transpose_and_pad(index_t rows, index_t columns, const float* in, index_t in_stride,
-                              float* out, index_t width) {
+template <class T>
+void transpose_and_pad(index_t rows, index_t columns, const T* in, index_t in_stride, T* out,
+                       index_t width) {
   transpose(rows, columns, in, in_stride, out, width);
   for (index_t c = 0; c < columns; ++c) {
-    for (index_t r = rows; r < width; ++r) out[c * width + r] = 0.0f;
+    for (index_t r = rows; r < width; ++r) out[c * width + r] = T{};
   }
 }
 

@@ -9,9 +9,9 @@
 #include <weft/core/float16.hpp>
 #include <weft/device/cuda.cuh>
 #include <weft/ops/convert.hpp>
+#include <weft/ops/factor.hpp>
 #include <weft/ops/matmul.hpp>
 #include <weft/ops/rows.hpp>
-#include <weft/tensor/tensor.hpp>
 
 namespace weft::ops::detail {
 
@@ -28,6 +28,8 @@ inline weft::detail::CublasProduct in_columns(const Product& p) {
           .ldd = p.N};
 }
 
+inline constexpr index_t least_rounded = 1024;
+
 //! Whether the factors are rounded before they are multiplied, and not as they are read.
 //!
 //! To round one first moves 6 bytes a number. Of a factor that is read for N columns a
@@ -35,16 +37,21 @@ inline weft::detail::CublasProduct in_columns(const Product& p) {
 //! by an H100's data sheet (3.35 TB/s; 990 and 495 TFLOP/s) that is more from N = 890 on. Not
 //! measured.
 inline bool is_rounded_first(const Product& p) {
-  constexpr index_t least = 1024;
-  return std::min({p.M, p.N, p.K}) >= least;
+  return std::min({p.M, p.N, p.K}) >= least_rounded || p.rounded != ProductPrecision::float32;
+}
+
+//! What a factor of this shape is to be rounded to before its products. Its rows and columns are
+//! two extents of each of them; the third, which is not known here, is as large in most layers.
+inline ProductPrecision rounding(const Cuda& device, FactorShape shape) {
+  return std::min(shape.rows, shape.columns) >= least_rounded ? device.product_precision()
+                                                              : ProductPrecision::float32;
 }
 
 //! The product of factors that are rounded first.
 template <class Rounded>
 void multiply_rounded(Cuda& device, const Product& p, const float* bias) {
-  const Tensor<Rounded, Cuda> a(device, {p.M * p.K}), b(device, {p.K * p.N});
-  convert(device, a.size(), p.a, a.data());
-  convert(device, b.size(), p.b, b.data());
+  const Converted<Rounded, Cuda> a(device, p.M * p.K, p.a, p.rounded_a);
+  const Converted<Rounded, Cuda> b(device, p.K * p.N, p.b, p.rounded_b);
   device.multiply(in_columns(p), b.data(), a.data(), bias, p.c, p.accumulate);
 }
 
@@ -54,7 +61,7 @@ inline void multiply_with(Cuda& device, const Product& p, const float* bias) {
     if (!p.accumulate) device.clear(p.c, p.M * p.N * index_t{sizeof(float)});
     return;
   }
-  const ProductPrecision precision = device.product_precision();
+  const ProductPrecision precision = p.precision_on(device);
   if (precision == ProductPrecision::bfloat16 && is_rounded_first(p)) {
     multiply_rounded<Bfloat16>(device, p, bias);
   } else if (precision == ProductPrecision::float16 && is_rounded_first(p)) {
