@@ -12,11 +12,13 @@
 #include <cstddef>
 #include <string>
 #include <thread>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <weft/core/bfloat16.hpp>
 #include <weft/core/float16.hpp>
+#include <weft/ops/convert.hpp>
 #include <weft/ops/rows.hpp>
 #include <weft/testing/difference.hpp>
 #include <weft/testing/matrix.hpp>
@@ -197,6 +199,30 @@ TEST_CASE("a row of a product does not depend on how many others there are") {
     }
   }
 }
+
+#if WEFT_ONEDNN  // whose floats are products of few rows too
+TEMPLATE_TEST_CASE("few rows of numbers of 16 bits give the bits of their floats", "", Bfloat16,
+                   Float16) {
+  constexpr bool is_bfloat16 = std::is_same_v<TestType, Bfloat16>;
+  constexpr auto precision = is_bfloat16 ? ProductPrecision::bfloat16 : ProductPrecision::float16;
+  constexpr index_t N = 71, K = 77;  // odd: no pairs
+  Cpu device;
+  for (index_t M = 1; M <= 5; ++M) {
+    const auto x = random_tensor(device, {M, K}, 1), w = random_tensor(device, {N, K}, 2);
+    const auto y = nan_tensor(device, {M, N}), of_floats = nan_tensor(device, {M, N});
+    device.set_product_precision(precision);
+    ops::matmul_nt(device, x, w, y);
+    device.set_product_precision(ProductPrecision::float32);
+    for (const auto& factor : {x, w}) {
+      const Tensor<TestType> rounded(device, factor.shape());
+      ops::convert(device, factor.size(), factor.data(), rounded.data());
+      ops::convert(device, factor.size(), rounded.data(), factor.data());
+    }
+    ops::matmul_nt(device, x, w, of_floats);
+    CHECK(bit_difference(y, of_floats) == "");
+  }
+}
+#endif
 
 #if WEFT_AVX512_BF16
 TEST_CASE("a row of few or some rounded ones does not depend on how many others there are") {

@@ -87,7 +87,7 @@ struct BasicGenerator {
                                           const Tensor<float, D>& x,
                                           const Tensor<float, D>& dlogits) const {
     const ops::Factor<D> dlogits_factor(dlogits);
-    detail::weight_gradient(ctx, weight, x, dlogits_factor);
+    detail::weight_gradient(ctx, weight, ops::Factor<D>(x), dlogits_factor);
     if constexpr (Bias) detail::bias_gradient(ctx, bias, dlogits);
     auto dx = ctx.empty(x.shape());
     ops::matmul_nn(ctx.device(), dlogits_factor, w, dx);

@@ -18,10 +18,10 @@ namespace weft::nn {
 
 namespace detail {
 
-//! Hands the gradient of a weight W (Out, In) to the context: dW = dy' x. Either is a tensor of
-//! floats or an ops::Factor.
-template <class D, class X, class Dy>
-void weight_gradient(Context<D>& ctx, const Parameter& weight, const X& x, const Dy& dy) {
+//! Hands the gradient of a weight W (Out, In) to the context: dW = dy' x.
+template <class D>
+void weight_gradient(Context<D>& ctx, const Parameter& weight, const ops::Factor<D>& x,
+                     const ops::Factor<D>& dy) {
   ctx.gradient(weight, [&device = ctx.device(), x, dy](View<float> dw, ops::Write write) {
     ops::matmul_tn(device, dy, x, dw, write);
   });

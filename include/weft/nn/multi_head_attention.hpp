@@ -168,8 +168,8 @@ struct MultiHeadAttention {
                             saved.log_sums.data(), {dattended.data(), C}, {dqueries.data(), C}, dk,
                             dv, ops::HeadSize<head_size>());
     backward_project(ctx, saved.x, dqueries, query_weight, query_bias, 1, dx, write);
-    backward_project(ctx, saved.memory, dkeys_values, key_weight, key_bias, 2, dmemory,
-                     write_memory);
+    backward_project(ctx, ops::Factor<D>(saved.memory), dkeys_values, key_weight, key_bias, 2,
+                     dmemory, write_memory);
   }
 
   //! The sizes and masks of this attention between two layouts.
@@ -215,15 +215,15 @@ struct MultiHeadAttention {
   [[nodiscard]] Tensor<float, D> backward_output(Context<D>& ctx, const Tensor<float, D>& attended,
                                                  const Tensor<float, D>& dy) const {
     const ops::Factor<D> factor(dy);
-    detail::weight_gradient(ctx, output.weight, attended, factor);
+    detail::weight_gradient(ctx, output.weight, ops::Factor<D>(attended), factor);
     if constexpr (Bias) detail::bias_gradient(ctx, output.bias, dy);
     auto dattended = ctx.empty(attended.shape());
     ops::matmul_nn(ctx.device(), factor, ctx.factor(output.weight), dattended);
     return dattended;
   }
 
-  template <class D, class X>
-  void backward_project(Context<D>& ctx, const X& x, const Tensor<float, D>& dy,
+  template <class D>
+  void backward_project(Context<D>& ctx, const ops::Factor<D>& x, const Tensor<float, D>& dy,
                         const Parameter& weight, const Parameter& bias, int count,
                         const Tensor<float, D>& dx, ops::Write write) const {
     const ops::Factor<D> factor(dy);

@@ -106,7 +106,7 @@ class Factor {
   //!
   //! **Cost.** A pass if the device rounds; else none.
   explicit Factor(const Tensor<float, D>& values) : Factor(values.device(), values) {
-    if (view_.floats != nullptr) floats_ = values;
+    if (view_.floats != nullptr) memory_ = values.memory();
   }
 
   //! What products take.
@@ -116,15 +116,14 @@ class Factor {
   template <class Rounded>
   void round(D& device, const FactorView& values) {
     const index_t n = values.shape.size();
-    rounded_ = device.allocate(n * index_t{sizeof(Rounded)});
-    auto* const numbers = reinterpret_cast<Rounded*>(rounded_.data());
+    memory_ = device.allocate(n * index_t{sizeof(Rounded)});
+    auto* const numbers = reinterpret_cast<Rounded*>(memory_.data());
     convert(device, n, values.floats, numbers);
     view_ = View<const Rounded>(numbers, view_.shape);
   }
 
   FactorView view_ = View<const float>();
-  Tensor<float, D> floats_;
-  Memory rounded_;
+  Memory memory_;  // of a tensor's floats, or of what they were rounded to
 };
 
 }  // namespace weft::ops

@@ -39,6 +39,8 @@ class Tensor {
   [[nodiscard]] D& device() const { return *device_; }
   //! The first element.
   [[nodiscard]] T* data() const { return data_; }
+  //! What holds its elements.
+  [[nodiscard]] const Memory& memory() const { return memory_; }
   //! Its extents.
   [[nodiscard]] const Shape& shape() const { return shape_; }
   //! How many elements it has.

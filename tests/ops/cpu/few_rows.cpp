@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/ops/cpu/few_rows.hpp>
 
-#include <weft/ops/convert.hpp>
-
 #include <catch2/catch.hpp>
 
 #include "../../message_of.hpp"
@@ -20,8 +18,7 @@ TEST_CASE("few rows times a transposed matrix are the product, whatever lies bet
       for (const index_t K : {0, 1, 16, 37, 64}) {
         for (const bool accumulate : {false, true}) {
           CAPTURE(M, N, K, accumulate);
-          CHECK(product_of_rows_difference(M, N, K, accumulate, multiply_few_rows<float, float>) ==
-                "");
+          CHECK(product_of_rows_difference(M, N, K, accumulate, multiply_few_rows<float>) == "");
         }
       }
     }
@@ -29,26 +26,11 @@ TEST_CASE("few rows times a transposed matrix are the product, whatever lies bet
 }
 
 TEST_CASE("a row of few is the same beside others, and so is a part of its columns") {
-  check_rows_alone(most_few_rows, 77, multiply_few_rows<float, float>);
-}
-
-TEMPLATE_TEST_CASE("a matrix of 16 bits gives the bits of its floats", "", Bfloat16, Float16) {
-  Cpu device;
-  constexpr index_t N = 21, K = 77;
-  for (index_t M = 1; M <= most_few_rows; ++M) {
-    const auto a = random_tensor(device, {M, K}, 1), floats = random_tensor(device, {N, K}, 2);
-    const Tensor<TestType> b(device, {N, K});
-    ops::convert(device, N * K, floats.data(), b.data());
-    ops::convert(device, N * K, b.data(), floats.data());
-    const auto c = nan_tensor(device, {M, N}), expected = nan_tensor(device, {M, N});
-    multiply_few_rows(M, N, K, a.data(), K, b.data(), K, c.data(), N, false);
-    multiply_few_rows(M, N, K, a.data(), K, floats.data(), K, expected.data(), N, false);
-    CHECK(bit_difference(c, expected) == "");
-  }
+  check_rows_alone(most_few_rows, 77, multiply_few_rows<float>);
 }
 
 TEST_CASE("too many rows are refused") {
   CHECK(message_of<ArgumentError>([] {
-          multiply_few_rows<float, float>(6, 0, 0, nullptr, 0, nullptr, 0, nullptr, 0, false);
+          multiply_few_rows<float>(6, 0, 0, nullptr, 0, nullptr, 0, nullptr, 0, false);
         }) == "multiply_few_rows: 6 rows");
 }

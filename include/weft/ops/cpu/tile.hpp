@@ -67,7 +67,7 @@ void multiply_panel(index_t M, index_t K, Strided<T> a, const T* b, index_t ldb,
   for (; i + R <= M; i += R) {
     multiply_block<R, V>(K, from(i), b, ldb, c + i * ldc, ldc, accumulate);
   }
-  if constexpr (R > 3) {
+  if constexpr (R > 3 && std::is_same_v<T, float>) {  // attention's tiles have any number of rows
     for (; i + 3 <= M; i += 3) {
       multiply_block<3, V>(K, from(i), b, ldb, c + i * ldc, ldc, accumulate);
     }
