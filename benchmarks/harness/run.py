@@ -23,10 +23,15 @@ SHORT_MS = 1000
 
 
 def machine():
-    """The processor's name, its cores, and the GPUs that are there."""
-    names = [line.partition(":")[2].strip() for line in open("/proc/cpuinfo", encoding="utf-8")
-             if line.startswith("model name")]
-    return f"{names[0] if names else platform.machine()}, {len(names)} cores"
+    """The processor's name and its cores. A guest may see a name without a number: so where it is
+    told, with the family and the model."""
+    facts = [(key.strip(), value.strip()) for key, _, value in
+             (line.partition(":") for line in open("/proc/cpuinfo", encoding="utf-8"))]
+    first = dict(reversed(facts))
+    cores = sum(key == "processor" for key, _ in facts)
+    kind = (f" (family {first['cpu family']}, model {first['model']})" if "cpu family" in first
+            else "")
+    return f"{first.get('model name', platform.machine())}{kind}, {cores} cores"
 
 
 def commit():
