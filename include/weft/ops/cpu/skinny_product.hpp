@@ -3,6 +3,7 @@
 //! @file Products of a few dozen rows with a transposed matrix, which is not copied.
 #pragma once
 
+#include <algorithm>
 #include <type_traits>
 
 #include <weft/core/index.hpp>
@@ -28,7 +29,9 @@ inline index_t summed_at_a_time(index_t K) {
 
 //! C = A B', or C += A B', as C' = B A': A, which is small, is transposed, and B, which is large,
 //! is read as it lies and once. oneDNN copies B first, and reaches 29 to 43 GFLOP/s with 16 rows
-//! and 54 to 84 with 64 where this reaches 55 to 68 and 85 to 94.
+//! and 54 to 84 with 64 where this reached 55 to 68 and 85 to 94. The rows of B that follow are
+//! asked for meanwhile: on another processor, 150 to 165 GFLOP/s became 220 to 240 with 64 rows,
+//! 106 became 165 with 16.
 //!
 //! **Shapes.** a: (M, K), 1 <= M <= most_skinny_rows. b: (N, K). c: (M, N). Their rows lie `lda`,
 //! `ldb` and `ldc` apart. T is float, or Bfloat16Pair: two elements of each sum. An element of c
@@ -37,6 +40,8 @@ template <class T>
 void multiply_skinny(Cpu& device, index_t M, index_t N, index_t K, const T* a, index_t lda,
                      const T* b, index_t ldb, float* c, index_t ldc, bool accumulate) {
   constexpr index_t rows_of_b = 24;
+  // Of C, which are written: of 64 that lie 8 KiB apart the first cache drops lines half written.
+  constexpr index_t rows_at_once = 16;
   const index_t width = (M + simd::width - 1) / simd::width * simd::width;
   const Tensor<T> transposed(device, {K, width});
   const Tensor<float> memory(device, {rows_of_b, width});
@@ -49,10 +54,13 @@ void multiply_skinny(Cpu& device, index_t M, index_t N, index_t K, const T* a, i
     float* const out = c + n;
     if (accumulate) transpose_and_pad<float>(M, count, out, ldc, result, width);
     for (index_t k = 0; k < K; k += step) {
-      multiply_tile(count, width, K - k < step ? K - k : step, {b + n * ldb + k, ldb, 1},
-                    columns + k * width, width, result, width, accumulate || k > 0);
+      multiply_tile(count, width, std::min(step, K - k), {b + n * ldb + k, ldb, 1},
+                    columns + k * width, width, result, width, accumulate || k > 0,
+                    b + (n + rows_of_b) * ldb + k * rows_of_b);
     }
-    transpose<float>(count, M, result, width, out, ldc);
+    for (index_t m = 0; m < M; m += rows_at_once) {
+      transpose<float>(count, std::min(M - m, rows_at_once), result + m, width, out + m * ldc, ldc);
+    }
   }
 }
 

@@ -23,12 +23,22 @@ struct Strided {
   [[nodiscard]] const T* at(index_t i, index_t k) const { return data + i * row + k * column; }
 };
 
+//! What is to be read after A. An element is asked for with each that is read of A, so that it
+//! comes while products of A are added.
+template <class T>
+struct Following {
+  const T* next;
+  index_t pace = 1;  // 0: nothing follows, and what is asked for is near
+};
+
 //! R rows and 16 V columns of C = A B, or C += A B, in R V registers.
 template <int R, int V, class T>
-[[gnu::always_inline]] inline void multiply_block(index_t K, Strided<T> a, const T* b, index_t ldb,
-                                                  float* c, index_t ldc, bool accumulate) {
+[[gnu::always_inline]] inline void multiply_block(index_t K, Strided<T> a, Following<T> following,
+                                                  const T* b, index_t ldb, float* c, index_t ldc,
+                                                  bool accumulate) {
   simd::Floats sum[R][V] = {};
   for (index_t k = 0; k < K; ++k) {
+    __builtin_prefetch(following.next + k * R * following.pace);
     decltype(simd::load(b, simd::Full{})) row[V];
     WEFT_UNROLL for (int v = 0; v < V; ++v) {
       row[v] = simd::load(b + k * ldb, simd::Full{v * simd::width});
@@ -59,42 +69,48 @@ inline constexpr int widest_block = WEFT_AVX512 ? 4 : 1;
 
 //! All rows of 16 V columns.
 template <int V, class T>
-void multiply_panel(index_t M, index_t K, Strided<T> a, const T* b, index_t ldb, float* c,
-                    index_t ldc, bool accumulate) {
+void multiply_panel(index_t M, index_t K, Strided<T> a, Following<T> following, const T* b,
+                    index_t ldb, float* c, index_t ldc, bool accumulate) {
   constexpr int R = block_sums / V > 12 ? 12 : block_sums / V;
-  const auto from = [&](index_t row) { return Strided<T>{a.at(row, 0), a.row, a.column}; };
   index_t i = 0;
-  for (; i + R <= M; i += R) {
-    multiply_block<R, V>(K, from(i), b, ldb, c + i * ldc, ldc, accumulate);
-  }
-  if constexpr (R > 3 && std::is_same_v<T, float>) {  // attention's tiles have any number of rows
-    for (; i + 3 <= M; i += 3) {
-      multiply_block<3, V>(K, from(i), b, ldb, c + i * ldc, ldc, accumulate);
+  const auto multiply = [&](auto rows) {
+    constexpr int count = rows();
+    for (; i + count <= M; i += count) {
+      const Following<T> after{following.next + i * K * following.pace, following.pace};
+      multiply_block<count, V>(K, {a.at(i, 0), a.row, a.column}, after, b, ldb, c + i * ldc, ldc,
+                               accumulate);
     }
+  };
+  multiply(std::integral_constant<int, R>());
+  if constexpr (R > 3 && std::is_same_v<T, float>) {  // attention's tiles have any number of rows
+    multiply(std::integral_constant<int, 3>());
   }
-  for (; i < M; ++i) {
-    multiply_block<1, V>(K, from(i), b, ldb, c + i * ldc, ldc, accumulate);
-  }
+  multiply(std::integral_constant<int, 1>());
 }
 
 //! C = A B, or C += A B, for matrices that fit a cache.
 //!
 //! **Shapes.** a: (M, K). b: (K, N), rows `ldb` apart. c: (M, N), rows `ldc` apart; N a multiple of
 //! 16. T is float, or Bfloat16Pair: two elements of each sum. The sum over K runs in ascending
-//! order, so a row of c does not depend on M.
+//! order, so a row of c does not depend on M. `next`: what is read after A, if it is far.
 template <class T>
 void multiply_tile(index_t M, index_t N, index_t K, std::type_identity_t<Strided<T>> a, const T* b,
-                   index_t ldb, float* c, index_t ldc, bool accumulate) {
+                   index_t ldb, float* c, index_t ldc, bool accumulate,
+                   std::type_identity_t<const T*> next = nullptr) {
+  const Following<T> following = next == nullptr ? Following<T>{a.data, 0} : Following<T>{next, 1};
+  const auto multiply = [&]<int V>(std::integral_constant<int, V>, index_t j) {
+    multiply_panel<V>(M, K, a, following, b + j, ldb, c + j, ldc, accumulate);
+  };
   index_t j = 0;
   if constexpr (widest_block == 4) {
-    for (; j + 64 <= N; j += 64) multiply_panel<4>(M, K, a, b + j, ldb, c + j, ldc, accumulate);
+    for (; j + 64 <= N; j += 64) multiply(std::integral_constant<int, 4>(), j);
     if (N - j >= 48) {
-      multiply_panel<3>(M, K, a, b + j, ldb, c + j, ldc, accumulate);
+      multiply(std::integral_constant<int, 3>(), j);
       j += 48;
     }
-    for (; j + 32 <= N; j += 32) multiply_panel<2>(M, K, a, b + j, ldb, c + j, ldc, accumulate);
+    for (; j + 32 <= N; j += 32) multiply(std::integral_constant<int, 2>(), j);
   }
-  for (; j < N; j += 16) multiply_panel<1>(M, K, a, b + j, ldb, c + j, ldc, accumulate);
+  for (; j < N; j += 16) multiply(std::integral_constant<int, 1>(), j);
 }
 
 }  // namespace weft::ops::detail

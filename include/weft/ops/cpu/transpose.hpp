@@ -33,19 +33,28 @@ WEFT_INLINE void transpose_four(const T* in, index_t in_stride, T* out, index_t 
 
 //! out (columns, rows) = the transpose of in (rows, columns), whose rows lie `in_stride` and
 //! `out_stride` apart. An element has 4 bytes.
+//!
+//! A row of `out` is written 64 bytes at a time: rows that lie a power of two apart would push each
+//! other out of the cache before the rest of such a line is written.
 template <class T>
 void transpose(index_t rows, index_t columns, const T* in, index_t in_stride, T* out,
                index_t out_stride) {
   static_assert(sizeof(T) == sizeof(float));
-  const index_t whole_rows = rows / 4 * 4, whole_columns = columns / 4 * 4;
-  for (index_t r = 0; r < rows; ++r) {
-    if (r < whole_rows && r % 4 == 0) {
-      for (index_t c = 0; c < whole_columns; c += 4) {
-        transpose_four(in + r * in_stride + c, in_stride, out + c * out_stride + r, out_stride);
+  constexpr index_t line = 16;
+  for (index_t begin = 0; begin < rows; begin += line) {
+    const index_t end = begin + line < rows ? begin + line : rows;
+    for (index_t c = 0; c < columns; c += 4) {
+      index_t r = begin;
+      if (c + 4 <= columns) {
+        for (; r + 4 <= end; r += 4) {
+          transpose_four(in + r * in_stride + c, in_stride, out + c * out_stride + r, out_stride);
+        }
       }
-    }
-    for (index_t c = r < whole_rows ? whole_columns : 0; c < columns; ++c) {
-      out[c * out_stride + r] = in[r * in_stride + c];
+      for (; r < end; ++r) {
+        for (index_t j = c; j < c + 4 && j < columns; ++j) {
+          out[j * out_stride + r] = in[r * in_stride + j];
+        }
+      }
     }
   }
 }
