@@ -109,10 +109,12 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>)
     __syncthreads();
     load_rows(queries, R, head, q, query_begin + tile, query_end);
     load_rows(douts, R, head, dout, query_begin + tile, query_end);
-    if (threadIdx.x < R && tile + threadIdx.x < all_queries) {
-      const index_t at = head.place(query_begin + tile + threadIdx.x);
-      log_sum[threadIdx.x] = log_sums[at] * log2_e;
-      delta[threadIdx.x] = deltas[at];
+    // Few keys have one warp, and fewer threads than a tile has queries.
+    for (int i = static_cast<int>(threadIdx.x); i < R; i += static_cast<int>(blockDim.x)) {
+      if (tile + i >= all_queries) break;
+      const index_t at = head.place(query_begin + tile + i);
+      log_sum[i] = log_sums[at] * log2_e;
+      delta[i] = deltas[at];
     }
     if (mask.active()) {
       kept.draw(mask, head.query_keys, query_begin + tile, query_end, R,
