@@ -9,6 +9,7 @@
 //! **Source.** Dao: FlashAttention-2 (2023).
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <type_traits>
@@ -25,8 +26,8 @@ template <index_t N, class F>
 void with_head_columns(HeadSize<N>, index_t, const F& f) {
   static_assert(N <= 256,
                 "attention on a GPU takes heads of up to 256 channels: choose more heads");
-  constexpr int columns = static_cast<int>(std::bit_ceil(static_cast<unsigned>(N)));
-  f(std::integral_constant < int, columns<16 ? 16 : columns>());
+  constexpr int columns = std::max(static_cast<int>(std::bit_ceil(static_cast<unsigned>(N))), 16);
+  f(std::integral_constant<int, columns>());
 }
 
 //! The same for a head size that is known now.

@@ -19,8 +19,9 @@ struct NumberElement {
   }
 };
 
-//! Where a word's first row stands among the sorted ones, all its rows are added by one warp or
-//! block: no two write to a row of the table, and the order is that of the batch.
+//! Where a word's first row stands among the sorted ones, one warp adds all its rows, 128 columns
+//! of them: no two write to the same number, and the order is that of the batch. Rows of the words
+//! that are everywhere are many, so a thread asks for those of eight before it waits for one.
 struct AddSortedRows {
   const token_t* ids;         // sorted
   const std::int32_t* order;  // the row that stood there, ascending for one word
@@ -30,16 +31,27 @@ struct AddSortedRows {
   float* table;
   index_t C;
 
-  template <class Lanes>
-  __device__ void operator()(Lanes lanes, index_t first) const {
+  [[nodiscard]] __host__ __device__ index_t groups() const {
+    return (C + CudaLanes<32>::group - 1) / CudaLanes<32>::group;
+  }
+
+  template <class Warp>
+  __device__ void operator()(Warp lanes, index_t item) const {
+    const index_t first = item / groups(), column = item % groups() * Warp::group;
     const token_t word = ids[first];
     if (first > 0 && ids[first - 1] == word) return;
+    index_t end = first + 1;
+    while (end < N && ids[end] == word) ++end;
+
     float* const out = table + static_cast<index_t>(word) * C;
-    lanes.for_each(C, [&](index_t c) {
-      float total = out[c];
-      for (index_t n = first; n < N && ids[n] == word; ++n) total += x[order[n] * C + c] * scale;
-      out[c] = total;
-    });
+    float totals[4];
+    lanes.in_group(column, C, [&](int turn, index_t c) { totals[turn] = out[c]; });
+#pragma unroll 8
+    for (index_t n = first; n < end; ++n) {
+      const float* const row = x + order[n] * C;
+      lanes.in_group(column, C, [&](int turn, index_t c) { totals[turn] += row[c] * scale; });
+    }
+    lanes.in_group(column, C, [&](int turn, index_t c) { out[c] = totals[turn]; });
   }
 };
 
@@ -78,9 +90,9 @@ inline void add_rows(Cuda& device, const RowAddition& rows) {
   const Memory scratch = device.allocate(static_cast<index_t>(sort.scratch_bytes));
   sort.scratch = scratch.data();
   device.call("sorting the words of a batch", sort);
-  device.for_rows(rows.N, rows.table.columns(),
-                  AddSortedRows{ids.data(), order.data(), rows.N, rows.x, rows.scale,
-                                rows.table.data, rows.table.columns()});
+  const AddSortedRows add{ids.data(),      order.data(),        rows.N, rows.x, rows.scale,
+                          rows.table.data, rows.table.columns()};
+  device.for_rows(rows.N * add.groups(), CudaLanes<32>::group, add);
 }
 
 }  // namespace weft::ops::detail
