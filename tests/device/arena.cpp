@@ -210,6 +210,28 @@ TEST_CASE("memory that the system does not have is an error that says so, and no
 }
 #endif
 
+TEST_CASE("where the system has no more, free segments go back before memory is refused") {
+  static int segments;
+  segments = 2;
+  Arena arena({64,
+               [](index_t bytes) -> void* {
+                 if (segments == 0) return nullptr;
+                 --segments;
+                 return ::operator new (static_cast<std::size_t>(bytes), std::align_val_t{64});
+               },
+               [](void* segment) {
+                 ++segments;
+                 ::operator delete (segment, std::align_val_t{64});
+               }});
+  {
+    const Memory first = arena.allocate(16 * mebibyte), second = arena.allocate(16 * mebibyte);
+    CHECK_THROWS_AS(arena.allocate(mebibyte), SystemError);
+  }
+  CHECK(arena.statistics().held == 32 * mebibyte);
+  const Memory larger = arena.allocate(20 * mebibyte);
+  CHECK(arena.statistics().held == 20 * mebibyte);
+}
+
 TEST_CASE("what is live is counted by what it is for") {
   Arena arena;
   const auto kept = [&](MemoryKind kind) {

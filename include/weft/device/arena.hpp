@@ -241,9 +241,15 @@ class Arena {
 
   Block* grow(index_t size) {
     const index_t bytes = size > segment_bytes ? size : segment_bytes;
-    give_back_segments(bytes);
+    // Arrays that grow, such as a decoder's caches, leave segments that are all too small.
+    const index_t most = 2 * std::max(statistics_.peak, statistics_.live + bytes) + segment_bytes;
+    give_back_segments(most - bytes);
     Block* block = new_record();
     void* memory = source_.request(bytes);
+    if (memory == nullptr) {
+      give_back_segments(0);
+      memory = source_.request(bytes);
+    }
     if (memory == nullptr) {
       free_record(block);
       throw SystemError(text("out of memory: asked the system for ", bytes, " bytes while holding ",
@@ -258,13 +264,11 @@ class Arena {
     return block;
   }
 
-  //! Gives whole free segments back, as far as what is held would be more than twice what was ever
-  //! in use: arrays that grow, such as a decoder's caches, leave segments that are all too small.
-  void give_back_segments(index_t asked) {
+  //! Gives whole free segments back as long as more than `most` bytes are held.
+  void give_back_segments(index_t most) {
     if (keeps_segments_) return;
-    const index_t most = 2 * std::max(statistics_.peak, statistics_.live + asked) + segment_bytes;
     for (Block* block : bins_) {
-      while (block != nullptr && statistics_.held + asked > most) {
+      while (block != nullptr && statistics_.held > most) {
         Block* const next = block->free_next;
         if (block->previous == nullptr && block->next == nullptr) {
           remove(block);

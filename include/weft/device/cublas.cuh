@@ -177,7 +177,7 @@ class Cublas {
       expect_success(cublasLtMatmulAlgoGetHeuristic(handle, operation.get(), a.get(), b.get(),
                                                     d.get(), d.get(), wishes, 1, &best, &found),
                      "choosing an algorithm");
-      if (found == 0) {
+      if (found == 0 || best.state != CUBLAS_STATUS_SUCCESS) {
         throw CudaError(text("cuBLASLt has no algorithm for a product of ", p.rows, " x ", p.inner,
                              " and ", p.inner, " x ", p.columns));
       }

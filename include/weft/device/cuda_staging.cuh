@@ -33,6 +33,22 @@ class CudaStaging {
 
   //! Copies to the device in the queue's order. The host's bytes may change when it returns.
   void upload(void* to, const void* from, index_t bytes, CudaQueue& queue) {
+    constexpr index_t most = index_t{32} << 20;  // pinned memory stays: not for a whole model
+    for (index_t first = 0; first < bytes; first += most) {
+      upload_piece(static_cast<std::byte*>(to) + first, static_cast<const std::byte*>(from) + first,
+                   std::min(bytes - first, most), queue);
+    }
+  }
+
+ private:
+  struct Buffer {
+    void* memory = nullptr;
+    index_t bytes = 0;
+    cudaEvent_t copied = nullptr;
+    index_t flushes = -1;  // of the queue when it was used
+  };
+
+  void upload_piece(void* to, const void* from, index_t bytes, CudaQueue& queue) {
     Buffer& buffer = buffers_[next_++ % buffers_.size()];
     if (buffer.copied == nullptr) {
       expect_success(cudaEventCreateWithFlags(&buffer.copied, cudaEventDisableTiming),
@@ -47,14 +63,6 @@ class CudaStaging {
     queue.record(buffer.copied);
     buffer.flushes = queue.flushes();
   }
-
- private:
-  struct Buffer {
-    void* memory = nullptr;
-    index_t bytes = 0;
-    cudaEvent_t copied = nullptr;
-    index_t flushes = -1;  // of the queue when it was used
-  };
 
   static void grow(Buffer& buffer, index_t bytes) {
     constexpr index_t least = 65536;

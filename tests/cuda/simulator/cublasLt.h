@@ -59,6 +59,7 @@ using cublasLtMatmulPreference_t = SimulatedPreference*;
 struct cublasLtMatmulAlgo_t {};
 struct cublasLtMatmulHeuristicResult_t {
   cublasLtMatmulAlgo_t algo;
+  cublasStatus_t state = CUBLAS_STATUS_SUCCESS;
 };
 
 inline const char* cublasLtGetStatusString(cublasStatus_t) {
