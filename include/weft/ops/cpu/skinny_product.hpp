@@ -41,7 +41,7 @@ void multiply_skinny(Cpu& device, index_t M, index_t N, index_t K, const T* a, i
                      const T* b, index_t ldb, float* c, index_t ldc, bool accumulate) {
   constexpr index_t rows_of_b = 24;
   // Of C, which are written: of 64 that lie 8 KiB apart the first cache drops lines half written.
-  constexpr index_t rows_at_once = 16;
+  constexpr index_t rows_of_c = 16;
   const index_t width = (M + simd::width - 1) / simd::width * simd::width;
   const Tensor<T> transposed(device, {K, width});
   const Tensor<float> memory(device, {rows_of_b, width});
@@ -58,8 +58,8 @@ void multiply_skinny(Cpu& device, index_t M, index_t N, index_t K, const T* a, i
                     columns + k * width, width, result, width, accumulate || k > 0,
                     b + (n + rows_of_b) * ldb + k * rows_of_b);
     }
-    for (index_t m = 0; m < M; m += rows_at_once) {
-      transpose<float>(count, std::min(M - m, rows_at_once), result + m, width, out + m * ldc, ldc);
+    for (index_t m = 0; m < M; m += rows_of_c) {
+      transpose<float>(count, std::min(M - m, rows_of_c), result + m, width, out + m * ldc, ldc);
     }
   }
 }
