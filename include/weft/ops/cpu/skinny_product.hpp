@@ -56,7 +56,7 @@ void multiply_skinny(Cpu& device, index_t M, index_t N, index_t K, const T* a, i
     for (index_t k = 0; k < K; k += step) {
       multiply_tile(count, width, std::min(step, K - k), {b + n * ldb + k, ldb, 1},
                     columns + k * width, width, result, width, accumulate || k > 0,
-                    b + (n + rows_of_b) * ldb + k * rows_of_b);
+                    Following<T>{b + (n + rows_of_b) * ldb + k * rows_of_b});
     }
     for (index_t m = 0; m < M; m += rows_of_c) {
       transpose<float>(count, std::min(M - m, rows_of_c), result + m, width, out + m * ldc, ldc);
