@@ -186,7 +186,8 @@ TEST_CASE("a row of a product does not depend on how many others there are") {
       const Factors factors(device, kind, 150, N, K);
       const auto whole = random_tensor(device, {150, N}, 3);
       factors.multiply(device, whole, Write::accumulate);
-      for (const index_t M : {fewest, fewest + 1, index_t{33}, index_t{64}, index_t{149}}) {
+      for (const index_t M :
+           {fewest, fewest + 1, index_t{33}, index_t{64}, index_t{128}, index_t{149}}) {
         for (const index_t first : {index_t{0}, 150 - M}) {
           Factors some = factors;
           some.a = factors.a.slice(first, first + M);
@@ -228,7 +229,7 @@ TEMPLATE_TEST_CASE("few rows of numbers of 16 bits give the bits of their floats
 TEST_CASE("a row of few or some rounded ones does not depend on how many others there are") {
   Cpu device;
   device.set_product_precision(ProductPrecision::bfloat16);
-  for (const auto& [fewest, most] : {std::pair{1, 5}, {6, 64}}) {
+  for (const auto& [fewest, most] : {std::pair{1, 5}, {6, 128}}) {
     for (const auto& [N, K] : {std::pair{70, 300}, {21, 502}, {512, 1024}}) {
       const Factors factors(device, Kind::nt, most, N, K);
       const auto whole = random_tensor(device, {most, N}, 3);

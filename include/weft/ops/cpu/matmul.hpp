@@ -62,12 +62,12 @@ inline void call_onednn(const Product& p, ProductPart part) {
 inline void multiply_part(Cpu& device, const Product& p, ProductPart part) {
   constexpr bool has_skinny = WEFT_AVX512;
   const bool reads_once = p.transpose_b && !p.transpose_a;
-  const index_t first = part.column_begin, columns = part.columns();
-  const float* const b = p.b + first * p.K;
+  const float *const a = p.a + part.in_a(p), *const b = p.b + part.in_b(p);
+  float* const c = p.c + part.in_c(p);
   if (has_few_rows(p)) {
-    multiply_few_rows(p.M, columns, p.K, p.a, p.K, b, p.K, p.c + first, p.N, p.accumulate);
+    multiply_few_rows(part.rows(), part.columns(), p.K, a, p.K, b, p.K, c, p.N, p.accumulate);
   } else if (has_skinny && reads_once && p.M <= most_skinny_rows) {
-    multiply_skinny(device, p.M, columns, p.K, p.a, p.K, b, p.K, p.c + first, p.N, p.accumulate);
+    multiply_skinny(device, part.rows(), part.columns(), p.K, a, p.K, b, p.K, c, p.N, p.accumulate);
   } else {
     call_onednn(p, part);
   }
@@ -146,13 +146,15 @@ inline void multiply_pairs(Cpu& device, const Product& p, const Bfloat16* a, con
   const auto* const left = reinterpret_cast<const simd::Bfloat16Pair*>(a);
   const auto* const right = reinterpret_cast<const simd::Bfloat16Pair*>(b);
   for_product_parts(device, p, 64, false, [&](ProductPart part) {
-    const index_t first = part.column_begin;
+    const simd::Bfloat16Pair* const rows_of_a = left + part.row_begin * K;
+    const simd::Bfloat16Pair* const rows_of_b = right + part.column_begin * K;
+    float* const c = p.c + part.in_c(p);
     if (p.M <= most_few_rows) {
-      multiply_few_rows(p.M, part.columns(), K, left, K, right + first * K, K, p.c + first, p.N,
+      multiply_few_rows(part.rows(), part.columns(), K, rows_of_a, K, rows_of_b, K, c, p.N,
                         p.accumulate);
     } else {
-      multiply_skinny(device, p.M, part.columns(), K, left, K, right + first * K, K, p.c + first,
-                      p.N, p.accumulate);
+      multiply_skinny(device, part.rows(), part.columns(), K, rows_of_a, K, rows_of_b, K, c, p.N,
+                      p.accumulate);
     }
   });
 }
