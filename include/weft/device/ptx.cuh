@@ -5,7 +5,7 @@
 //! In what follows a lane has the number 4 g + t of its warp. A *pair* is two numbers of 16 bits in
 //! a word, the first in its lower half.
 //!
-//! **Source.** PTX ISA, NVIDIA: mma, ldmatrix, cvt. All are of sm_80 and newer.
+//! **Source.** PTX ISA, NVIDIA: mma, ldmatrix, cvt, ex2. All are of sm_80 and newer.
 #pragma once
 
 #include <cstddef>
@@ -43,6 +43,14 @@ __device__ inline std::uint32_t tf32(float x) {
   std::uint32_t word;
   asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(word) : "f"(x));
   return word;
+}
+
+//! 2 to the power of x, off by 2^-22 of itself at most; 0 where that is below 2^-126. `exp2f` takes
+//! four instructions, to give numbers below that too.
+__device__ inline float exp2(float x) {
+  float power;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x));
+  return power;
 }
 
 //! d (16, 8) += a (16, 16) b (16, 8) of Bfloat16 or Float16.

@@ -29,6 +29,9 @@
 
 #define CUDART_VERSION 13000
 
+struct alignas(8) uint2 {
+  unsigned x, y;
+};
 struct alignas(16) float4 {
   float x, y, z, w;
 };

@@ -27,7 +27,7 @@ struct AttentionDeltaRow {
 
 //! A block has the queries that it has in the forward pass, and finds their gradients.
 template <class Products, int Columns>
-__global__ void __launch_bounds__(32 * attention_warps<Columns>)
+__global__ void __launch_bounds__(32 * attention_warps<Columns>, attention_blocks<Columns>)
     attention_query_gradients(CudaHead head, HeadRows<const float> q, HeadRows<const float> k,
                               HeadRows<const float> v, const float* log_sums, const float* deltas,
                               HeadRows<const float> dout, HeadRows<float> dq) {
@@ -58,11 +58,19 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>)
     WarpPiece scores[R / 8], dps[R / 8];
     multiply_by_rows<R>(scores, queries, rows.in_block, keys);
     multiply_by_rows<R>(dps, douts, rows.in_block, values);
-    for_each_element(scores, dps, [&](float& score, float dp, int lower, int key) {
-      const float p = exp2f(score * (head.scale * log2_e) - log_sum[lower]);
-      const float dscore = p * (dp * factor(lower, key) - delta[lower]);
-      score = first + key < seen[lower] ? dscore * head.scale : 0.0f;
+    if (block.mask.active()) {
+      for_each_element(dps, [&](float& dp, int lower, int key) { dp *= factor(lower, key); });
+    }
+    for_each_element(scores, dps, [&](float& score, float dp, int lower, int) {
+      const float p = ptx::exp2(score * (head.scale * log2_e) - log_sum[lower]);
+      score = p * (dp - delta[lower]) * head.scale;
     });
+    const int visible[2] = {rows_below<R>(seen[0], first), rows_below<R>(seen[1], first)};
+    if (visible[0] < R || visible[1] < R) {  // few tiles have keys that a query does not see
+      for_each_element(scores, [&](float& score, int lower, int key) {
+        if (key >= visible[lower]) score = 0.0f;
+      });
+    }
     add_weighted_rows<R>(sums, scores, keys);
   });
   if (!rows.warp_is_empty()) {
@@ -103,7 +111,7 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>)
   const index_t query_end = head.query_starts[blockIdx.z + 1];
   const index_t all_queries = query_end - query_begin;
   const int in_group = static_cast<int>(rows.block_first % DropoutMask::group_columns);
-  const int lane_key = in_group + rows.in_block + static_cast<int>(threadIdx.x) % 32 / 4;
+  const int lane_key = static_cast<int>(threadIdx.x % 32 / 4);  // of its warp's 16
   WarpPiece dk_sums[own / 8] = {}, dv_sums[own / 8] = {};
   for (index_t tile = head.causal ? rows.block_first / R * R : 0; tile < all_queries; tile += R) {
     __syncthreads();
@@ -126,18 +134,32 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>)
     WarpPiece scores[R / 8], dscores[R / 8];
     multiply_by_rows<R>(scores, keys, rows.in_block, queries);
     multiply_by_rows<R>(dscores, values, rows.in_block, douts);
-    for_each_element(scores, dscores, [&](float& score, float& dscore, int lower, int query) {
-      const bool visible =
-          tile + query < all_queries && (!head.causal || rows.of_lane(lower) <= tile + query);
-      if (!visible) {
-        score = dscore = 0.0f;
-        return;
-      }
-      const float p = exp2f(score * (head.scale * log2_e) - log_sum[query]);
-      const float factor = kept.factor(query, lane_key + 8 * lower);
-      dscore = p * (dscore * factor - delta[query]) * head.scale;
-      score = p * factor;
+    for_each_element(scores, [&](float& score, int, int query) {
+      score = ptx::exp2(score * (head.scale * log2_e) - log_sum[query]);
     });
+    const auto find_gradients = [&](auto factor) {
+      for_each_element(scores, dscores, [&](float& p, float& dp, int lower, int query) {
+        const float kept_share = factor(lower, query);
+        dp = p * (dp * kept_share - delta[query]) * head.scale;
+        p *= kept_share;
+      });
+    };
+    if (mask.active()) {
+      find_gradients([&](int lower, int query) {
+        return kept.factor(query, in_group + rows.in_block, lane_key + 8 * lower);
+      });
+    } else {
+      find_gradients([](int, int) { return 1.0f; });
+    }
+    // The first query of the tile that sees a key, and where they end: few tiles have others.
+    const int end = rows_below<R>(all_queries, tile);
+    const int begin[2] = {head.causal ? rows_below<R>(rows.of_lane(0), tile) : 0,
+                          head.causal ? rows_below<R>(rows.of_lane(1), tile) : 0};
+    if (end < R || begin[1] > 0) {
+      for_each_element(scores, dscores, [&](float& score, float& dscore, int lower, int query) {
+        if (query < begin[lower] || query >= end) score = dscore = 0.0f;
+      });
+    }
     add_weighted_rows<R>(dv_sums, scores, douts, first_column);
     add_weighted_rows<R>(dk_sums, dscores, queries, first_column);
   }

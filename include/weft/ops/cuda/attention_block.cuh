@@ -21,6 +21,10 @@ template <int Columns>
 constexpr int attention_warps = Columns > 128  ? 2
                                 : Columns > 64 ? 4
                                                : 8;
+//! The least blocks that an SM has room for, of kernels that walk over keys: 16 warps, with 128
+//! registers a thread, where the sums of a large head do not take more.
+template <int Columns>
+constexpr int attention_blocks = (Columns > 128 ? 8 : 16) / attention_warps<Columns>;
 template <class Products, int Columns>
 constexpr int attention_tile = (Products::per_word == 2 ? 64 : 32) / (Columns > 64 ? 2 : 1);
 
@@ -112,12 +116,11 @@ __device__ void load_rows(WarpTile<Products, Columns> tile, int rows, const Cuda
 struct KeptKeys {
   std::uint8_t* bytes;
   float scale;
-  bool active;
 
   static constexpr int bytes_of_query = 16;
 
   __device__ KeptKeys(std::uint32_t* memory, const DropoutMask& mask)
-      : bytes(reinterpret_cast<std::uint8_t*>(memory)), scale(mask.scale), active(mask.active()) {}
+      : bytes(reinterpret_cast<std::uint8_t*>(memory)), scale(mask.scale) {}
 
   //! All threads of a block find those of `queries` from row `first` on, below `end`: a call of
   //! Philox is a byte.
@@ -131,12 +134,19 @@ struct KeptKeys {
     }
   }
 
-  //! 0, or what makes up for those that are dropped. `key`: of the 128.
-  [[nodiscard]] __device__ float factor(int query, int key) const {
-    if (!active) return 1.0f;
-    return bytes[query * bytes_of_query + key % 16] >> (key / 16) & 1 ? scale : 0.0f;
+  //! 0, or what makes up for those that are dropped. The key is `key` behind `first`, a multiple of
+  //! 16 of the 128: the compiler sees then that a lane's keys are in few bytes.
+  [[nodiscard]] __device__ float factor(int query, int first, int key) const {
+    const auto place = static_cast<unsigned>(key), turn = static_cast<unsigned>(first) / 16;
+    return bytes[query * bytes_of_query + place % 16] >> turn >> place / 16 & 1 ? scale : 0.0f;
   }
 };
+
+//! How many of the R rows of a tile lie below `end`, both counted from the sequence's first.
+template <int R>
+__device__ int rows_below(index_t end, index_t first) {
+  return end >= first + R ? R : end > first ? static_cast<int>(end - first) : 0;
+}
 
 //! Where this block's row `row` of a head lies.
 template <class T>
@@ -214,8 +224,8 @@ struct CudaQueries {
   }
 
   //! Calls `f(first, keys, values, factor)` for each tile of keys, from key `first` of the sequence
-  //! on, of which this warp sees any; `factor(lower, key)` is that of dropout. All threads of a
-  //! block walk together.
+  //! on, of which this warp sees any; `factor(lower, key)` is that of dropout, where the mask is
+  //! active. All threads of a block walk together.
   template <class F>
   __device__ void for_each_tile(SharedWords shared, HeadRows<const float> k,
                                 HeadRows<const float> v, F f) const {
@@ -234,7 +244,7 @@ struct CudaQueries {
       __syncthreads();
       if (first >= seen_by_warp) continue;
       f(first, keys, values,
-        [&](int lower, int key) { return kept.factor(row_in_block(lower), in_group + key); });
+        [&](int lower, int key) { return kept.factor(row_in_block(lower), in_group, key); });
     }
   }
 };

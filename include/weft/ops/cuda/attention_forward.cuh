@@ -11,7 +11,7 @@ namespace weft::ops::detail {
 
 //! A block has 16 queries a warp of one head of one sequence, and walks over its keys.
 template <class Products, int Columns>
-__global__ void __launch_bounds__(32 * attention_warps<Columns>)
+__global__ void __launch_bounds__(32 * attention_warps<Columns>, attention_blocks<Columns>)
     attention_kernel(CudaHead head, HeadRows<const float> q, HeadRows<const float> k,
                      HeadRows<const float> v, HeadRows<float> out, float* log_sums) {
   using Block = CudaQueries<Products, Columns>;
@@ -33,24 +33,31 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>)
     WarpPiece scores[R / 8];
     multiply_by_rows<R>(scores, queries, rows.in_block, keys);
     float now[2] = {largest[0], largest[1]};
-    for_each_element(scores, [&](float& score, int lower, int key) {
-      score = first + key < seen[lower] ? score * scale : weft::detail::minus_infinity;
-      now[lower] = fmaxf(now[lower], score);
-    });
+    for_each_element(scores, [&](float& score, int, int) { score *= scale; });
+    const int visible[2] = {rows_below<R>(seen[0], first), rows_below<R>(seen[1], first)};
+    if (visible[0] < R || visible[1] < R) {  // few tiles have keys that a query does not see
+      for_each_element(scores, [&](float& score, int lower, int key) {
+        if (key >= visible[lower]) score = weft::detail::minus_infinity;
+      });
+    }
+    for_each_element(scores,
+                     [&](float score, int lower, int) { now[lower] = fmaxf(now[lower], score); });
     float base[2], rescale[2];
 #pragma unroll
     for (int lower = 0; lower < 2; ++lower) {
       now[lower] = row_max(now[lower]);
       base[lower] = now[lower] == weft::detail::minus_infinity ? 0.0f : now[lower];
-      rescale[lower] = exp2f(largest[lower] - base[lower]);
+      rescale[lower] = ptx::exp2(largest[lower] - base[lower]);
       largest[lower] = now[lower];
       total[lower] *= rescale[lower];
     }
-    for_each_element(scores, [&](float& score, int lower, int key) {
-      const float p = exp2f(score - base[lower]);
-      total[lower] += p;
-      score = p * factor(lower, key);
+    for_each_element(scores, [&](float& score, int lower, int) {
+      score = ptx::exp2(score - base[lower]);
+      total[lower] += score;
     });
+    if (block.mask.active()) {
+      for_each_element(scores, [&](float& p, int lower, int key) { p *= factor(lower, key); });
+    }
     for_each_element(sums, [&](float& sum, int lower, int) { sum *= rescale[lower]; });
     add_weighted_rows<R>(sums, scores, values);
   });

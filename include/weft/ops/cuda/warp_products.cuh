@@ -43,8 +43,8 @@ struct RoundedProducts {
 
   //! Writes four neighbours, the first of which is column c.
   __device__ static void store(std::uint32_t* row, int c, float4 x) {
-    row[c / 2] = ptx::rounded_pair<Rounded>(x.x, x.y);
-    row[c / 2 + 1] = ptx::rounded_pair<Rounded>(x.z, x.w);
+    *reinterpret_cast<uint2*>(row + c / 2) = {ptx::rounded_pair<Rounded>(x.x, x.y),
+                                              ptx::rounded_pair<Rounded>(x.z, x.w)};
   }
 
   //! The left factor from words as they lie in a row, or as `mma` has them.
@@ -183,7 +183,7 @@ __device__ void add_weighted_rows(WarpPiece (&sums)[N], const WarpPiece (&weight
 //! row g and 1 for those of row g + 8.
 template <int N, class F>
 __device__ void for_each_element(WarpPiece (&pieces)[N], F f) {
-  const int t = static_cast<int>(threadIdx.x) % 4;
+  const int t = static_cast<int>(threadIdx.x % 4);
 #pragma unroll
   for (int n = 0; n < N; ++n) {
 #pragma unroll
@@ -194,7 +194,7 @@ __device__ void for_each_element(WarpPiece (&pieces)[N], F f) {
 //! Calls `f(element of a, element of b, lower, column)` for those of two results.
 template <int N, class F>
 __device__ void for_each_element(WarpPiece (&a)[N], WarpPiece (&b)[N], F f) {
-  const int t = static_cast<int>(threadIdx.x) % 4;
+  const int t = static_cast<int>(threadIdx.x % 4);
 #pragma unroll
   for (int n = 0; n < N; ++n) {
 #pragma unroll

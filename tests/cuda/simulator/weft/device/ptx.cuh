@@ -3,6 +3,7 @@
 //! @file What include/weft/device/ptx.cuh has, by its words and not by the instructions.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 
@@ -25,6 +26,11 @@ std::uint32_t rounded_pair(float first, float second) {
 inline std::uint32_t tf32(float x) {
   // The sign is apart, so that half of the last bit that stays is added to the magnitude.
   return (__float_as_uint(x) + 0x1000u) & ~0x1fffu;
+}
+
+inline float exp2(float x) {
+  const float power = std::exp2(x);
+  return power < 0x1p-126f ? 0.0f : power;
 }
 
 namespace simulated {
