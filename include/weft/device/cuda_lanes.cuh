@@ -9,6 +9,8 @@
 
 #include <weft/core/index.hpp>
 #include <weft/core/philox.hpp>
+#include <weft/core/simd.hpp>
+#include <weft/core/simd_narrow.hpp>
 
 namespace weft {
 
@@ -57,6 +59,18 @@ struct CudaLanes {
   __device__ void for_each(index_t n, F f) const {
     for_each_group(
         n, [&](index_t first) { in_group(first, n, [&](int, index_t column) { f(column); }); });
+  }
+
+  //! `y` at each of this thread's columns becomes `f(column)`, which reads there at most. Four
+  //! columns are found before one is written: what is written may be what is read next, as far as
+  //! the compiler knows, and a thread would wait for each number.
+  template <class F, class Y>
+  __device__ void write(index_t n, Y* y, F f) const {
+    for_each_group(n, [&](index_t first) {
+      decltype(f(index_t{})) values[4];
+      in_group(first, n, [&](int turn, index_t c) { values[turn] = f(c); });
+      in_group(first, n, [&](int turn, index_t c) { simd::store(y, c, values[turn]); });
+    });
   }
 
   //! Returns when every lane is here, and what they wrote can be read by the others.

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include <weft/core/simd.hpp>
+#include <weft/core/simd_narrow.hpp>
 
 namespace weft {
 
@@ -21,6 +22,13 @@ struct CpuLanes {
     index_t c = 0;
     for (; c + simd::width <= n; c += simd::width) f(simd::Full{c});
     if (c < n) f(simd::Tail{c, static_cast<int>(n - c)});
+  }
+
+  //! `y` at each pack becomes `f(pack)`, which reads there at most. A GPU's lane finds all its
+  //! numbers of a group before it writes one.
+  template <class F, class Y>
+  WEFT_INLINE void write(index_t n, Y* y, F f) const {
+    for_each(n, [&](auto c) { simd::store(y, c, f(c)); });
   }
 
   //! Returns when every lane is here, and what they wrote can be read by the others.

@@ -109,10 +109,9 @@ struct ReluBackwardRow {
 
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
-    lanes.for_each(C, [&](auto c) {
+    lanes.write(C, dx + n * C, [&](auto c) {
       auto gradient = simd::load(dy + n * C, c) * scale;
-      simd::store(dx + n * C, c,
-                  simd::select(simd::load(y + n * C, c) > 0.0f, gradient, decltype(gradient){}));
+      return simd::select(simd::load(y + n * C, c) > 0.0f, gradient, decltype(gradient){});
     });
   }
 };

@@ -20,7 +20,7 @@ struct ConvertBlock {
 
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t first, index_t count, index_t) const {
-    lanes.for_each(count, [&](auto c) { simd::store(y + first, c, simd::load(x + first, c)); });
+    lanes.write(count, y + first, [&](auto c) { return simd::load(x + first, c); });
   }
 };
 

@@ -22,8 +22,7 @@ struct AddRow {
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
     float* out = y + n * C;
-    lanes.for_each(
-        C, [&](auto c) { simd::store(out, c, simd::load(out, c) + simd::load(x + n * C, c)); });
+    lanes.write(C, out, [&](auto c) { return simd::load(out, c) + simd::load(x + n * C, c); });
   }
 };
 
@@ -35,8 +34,7 @@ struct AddBiasRow {
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
     float* out = y + n * C;
-    lanes.for_each(C,
-                   [&](auto c) { simd::store(out, c, simd::load(out, c) + simd::load(bias, c)); });
+    lanes.write(C, out, [&](auto c) { return simd::load(out, c) + simd::load(bias, c); });
   }
 };
 
@@ -51,7 +49,7 @@ struct CopyRow {
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
     const float* in = x + (from == nullptr ? n : from[n]) * C;
     float* out = y + (to == nullptr ? n : to[n]) * C;
-    lanes.for_each(C, [&](auto c) { simd::store(out, c, simd::load(in, c)); });
+    lanes.write(C, out, [&](auto c) { return simd::load(in, c); });
   }
 };
 
