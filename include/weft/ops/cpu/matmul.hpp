@@ -17,7 +17,6 @@
 #include <weft/core/float16.hpp>
 #include <weft/core/index.hpp>
 #include <weft/device/cpu.hpp>
-#include <weft/device/hold_signals.hpp>
 #include <weft/ops/convert.hpp>
 #include <weft/ops/cpu/few_rows.hpp>
 #include <weft/ops/cpu/product.hpp>
@@ -27,8 +26,7 @@
 #include <weft/ops/rows.hpp>
 
 #if WEFT_ONEDNN
-#include <dnnl.h>
-#include <omp.h>
+#include <weft/ops/cpu/onednn_product.hpp>
 #endif
 
 namespace weft::ops::detail {
@@ -39,23 +37,6 @@ inline bool has_few_rows(const Product& p) {
 }
 
 #if WEFT_ONEDNN
-
-inline void call_onednn(const Product& p, ProductPart part) {
-  // oneDNN's own threads: none. The setting belongs to the calling thread.
-  thread_local const bool single_threaded = (omp_set_num_threads(1), true);
-  (void)single_threaded;
-  // oneDNN's kernels use the stack's register for an address in the heap, up to 3.11: a handler
-  // that runs meanwhile overwrites what is there (github.com/uxlfoundation/oneDNN/issues/4845).
-  const HoldSignals no_handler_runs;
-  const dnnl_status_t status =
-      dnnl_sgemm(p.transpose_a ? 'T' : 'N', p.transpose_b ? 'T' : 'N', part.rows(), part.columns(),
-                 p.K, 1.0f, p.a + part.in_a(p), p.lda(), p.b + part.in_b(p), p.ldb(),
-                 p.accumulate ? 1.0f : 0.0f, p.c + part.in_c(p), p.N);
-  if (status != dnnl_success) {
-    throw Error(text("matmul: oneDNN failed with status ", static_cast<int>(status), " for M=", p.M,
-                     " N=", p.N, " K=", p.K));
-  }
-}
 
 //! Few rows by kernels that do not copy B; the second one is for processors whose oneDNN it agrees
 //! with to the bit.
@@ -69,7 +50,7 @@ inline void multiply_part(Cpu& device, const Product& p, ProductPart part) {
   } else if (has_skinny && reads_once && p.M <= most_skinny_rows) {
     multiply_skinny(device, part.rows(), part.columns(), p.K, a, p.K, b, p.K, c, p.N, p.accumulate);
   } else {
-    call_onednn(p, part);
+    multiply_by_onednn(device, p, part);
   }
 }
 
