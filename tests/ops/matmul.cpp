@@ -179,14 +179,9 @@ TEST_CASE("a product has the same bits on any team") {
 TEST_CASE("a row of a product does not depend on how many others there are") {
   Cpu device;
   for (const Kind kind : {Kind::nt, Kind::nn}) {
-    // With AVX-512, oneDNN takes other kernels for fewer rows than 16, of which weft has one. Of a
-    // transposed matrix weft takes up to five.
-#if WEFT_ONEDNN
-    const bool has_skinny = WEFT_AVX512 && kind == Kind::nt;
-    const index_t fewest = has_skinny || ops::detail::takes_rows_by_sixes() ? 6 : 16;
-#else
-    const index_t fewest = 1;
-#endif
+    // Up to five rows of a transposed matrix have a kernel of their own. With AVX-512, oneDNN takes
+    // other kernels for fewer than 16.
+    const index_t fewest = kind == Kind::nt ? 6 : ops::detail::multiplies_itself() ? 1 : 16;
     for (const auto& [N, K] : {std::pair{70, 300}, {256, 500}, {512, 1024}}) {
       const Factors factors(device, kind, 150, N, K);
       const auto whole = random_tensor(device, {150, N}, 3);
@@ -206,7 +201,6 @@ TEST_CASE("a row of a product does not depend on how many others there are") {
   }
 }
 
-#if WEFT_ONEDNN  // whose floats are products of few rows too
 TEMPLATE_TEST_CASE("few rows of numbers of 16 bits give the bits of their floats", "", Bfloat16,
                    Float16) {
   constexpr bool is_bfloat16 = std::is_same_v<TestType, Bfloat16>;
@@ -226,6 +220,31 @@ TEMPLATE_TEST_CASE("few rows of numbers of 16 bits give the bits of their floats
     }
     ops::matmul_nt(device, x, w, of_floats);
     CHECK(bit_difference(y, of_floats) == "");
+  }
+}
+
+#if WEFT_ONEDNN
+TEST_CASE("a row of oneDNN's product does not depend on how many others there are") {
+  // Whether or not weft leaves products to it on this processor.
+  Cpu device;
+  for (const Kind kind : kinds) {
+    const Factors factors(device, kind, 150, 70, 500);
+    const auto multiply = [&](index_t first, index_t end, const Tensor<float>& c) {
+      const ops::detail::Product p{kind == Kind::tn, kind == Kind::nt, 150,      70,  500,
+                                   factors.a.data(), factors.b.data(), c.data(), true};
+      ops::detail::multiply_by_onednn(device, p, {first, end, 0, 70});
+    };
+    const auto whole = random_tensor(device, {150, 70}, 3);
+    multiply(0, 150, whole);
+    const index_t fewest = ops::detail::onednn_has_avx512() ? 16 : 1;
+    for (const index_t M : {fewest, index_t{33}, index_t{72}, index_t{73}, index_t{149}}) {
+      for (const index_t first : {index_t{0}, 150 - M}) {
+        const auto part = random_tensor(device, {150, 70}, 3);
+        multiply(first, first + M, part);
+        CAPTURE(static_cast<int>(kind), M, first);
+        CHECK(bit_difference(part.slice(first, first + M), whole.slice(first, first + M)) == "");
+      }
+    }
   }
 }
 #endif

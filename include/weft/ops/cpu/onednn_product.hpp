@@ -67,11 +67,11 @@ struct OnednnCall {
 inline constexpr index_t rows_of_a_call = 72;
 inline constexpr index_t rows_of_a_kernel = 6;
 
-//! Whether this processor's oneDNN does so.
-inline bool takes_rows_by_sixes() {
-  static const bool has_avx512 =
+//! Whether oneDNN uses AVX-512 here.
+inline bool onednn_has_avx512() {
+  static const bool has =
       (dnnl_get_effective_cpu_isa() & dnnl_cpu_isa_avx512_core) == dnnl_cpu_isa_avx512_core;
-  return !has_avx512;
+  return has;
 }
 
 inline void copy_rows(index_t rows, index_t columns, const float* from, index_t from_stride,
@@ -107,7 +107,7 @@ inline void call_with_zeros(Cpu& device, const OnednnCall& wanted) {
 
 //! A part of a product by oneDNN.
 inline void multiply_by_onednn(Cpu& device, const Product& p, ProductPart part) {
-  if (!takes_rows_by_sixes()) return OnednnCall(p, part)();
+  if (onednn_has_avx512()) return OnednnCall(p, part)();
   for (ProductPart piece = part; piece.row_begin < part.row_end; piece.row_begin = piece.row_end) {
     piece.row_end = std::min(piece.row_begin + rows_of_a_call, part.row_end);
     const OnednnCall call(p, piece);

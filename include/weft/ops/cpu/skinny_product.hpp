@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
-//! @file Products of up to 128 rows with a transposed matrix, which is not copied.
+//! @file Products of tens of rows with a transposed matrix, which is not copied.
 #pragma once
 
 #include <algorithm>
@@ -9,25 +9,19 @@
 #include <weft/core/index.hpp>
 #include <weft/core/simd.hpp>
 #include <weft/device/cpu.hpp>
+#include <weft/ops/cpu/summed.hpp>
 #include <weft/ops/cpu/tile.hpp>
 #include <weft/ops/cpu/transpose.hpp>
 #include <weft/tensor/tensor.hpp>
 
 namespace weft::ops::detail {
 
-//! The most rows that `multiply_skinny` takes. With 128 rows of floats, whose weights come from
-//! memory, oneDNN 2.6 makes 190 GFLOP/s where this makes 230, of Bfloat16 380 and 480. With 192
-//! rows that is 209 and 231, but the chunked loss's 160 by 32,000 took no less time.
-inline constexpr index_t most_skinny_rows = 128;
-
-//! Where a sum of K products is cut: each part is summed in ascending order, and the parts are
-//! added. These are the parts of oneDNN 2.6's product for AVX-512 (found by comparing bits, K from
-//! 64 to 2,048), so that a row of a product does not depend on how many there are.
-inline constexpr index_t most_summed = 384;
-inline index_t summed_at_a_time(index_t K) {
-  if (K <= most_summed) return K;
-  return K <= 2 * most_summed ? (K + 1) / 2 : most_summed;
-}
+//! The most rows that `multiply_skinny` takes. With AVX-512 and 128 rows of floats, whose weights
+//! come from memory, oneDNN 2.6 makes 190 GFLOP/s where this makes 230, of Bfloat16 380 and 480.
+//! With 192 rows that is 209 and 231, but the chunked loss's 160 by 32,000 took no less time. With
+//! AVX2, 16 rows of 32,000 weights make 59 GFLOP/s, weft's product that copies them 36; 64 rows 62
+//! and 65.
+inline constexpr index_t most_skinny_rows = WEFT_AVX512 ? 128 : 32;
 
 //! C = A B', or C += A B', as C' = B A': A, which is small, is transposed, and B, which is large,
 //! is read as it lies and once. oneDNN copies B first, and reaches 29 to 43 GFLOP/s with 16 rows
