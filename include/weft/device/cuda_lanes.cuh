@@ -7,6 +7,7 @@
 #include <cub/warp/warp_reduce.cuh>
 #include <limits>
 
+#include <weft/core/exp_sum.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/philox.hpp>
 #include <weft/core/simd.hpp>
@@ -94,7 +95,7 @@ struct CudaLanes {
   __device__ float sum(index_t n, F f) const {
     float total = 0.0f;
     for_each(n, [&](index_t c) { total += f(c); });
-    return reduce(total, [](float a, float b) { return a + b; });
+    return sum_of(total);
   }
 
   //! The largest `f(column)`, on every lane; minus infinity over no columns.
@@ -106,10 +107,39 @@ struct CudaLanes {
       const float value = f(c);
       largest = largest > value ? largest : value;
     });
-    return reduce(largest, [](float a, float b) { return a > b ? a : b; });
+    return largest_of(largest);
+  }
+
+  //! The largest `f(column)`, the sum of exponentials of all less that one, and the sum, on every
+  //! lane. A lane keeps its sum of exponentials less the largest number so far: a row that does not
+  //! fit a cache is read once.
+  template <class F>
+  __device__ ExpSum exp_sum(index_t n, F f) const {
+    float largest = detail::minus_infinity, exps = 0.0f, total = 0.0f;
+    for_each_group(n, [&](index_t first) {
+      float values[4], group_largest = largest;
+      in_group(first, n, [&](int turn, index_t c) { values[turn] = f(c); });
+      in_group(first, n, [&](int turn, index_t) {
+        total += values[turn];
+        group_largest = group_largest > values[turn] ? group_largest : values[turn];
+      });
+      if (group_largest != largest) exps *= simd::exp(largest - group_largest);
+      largest = group_largest;
+      in_group(first, n, [&](int turn, index_t) { exps += simd::exp(values[turn] - largest); });
+    });
+    const float shift = largest_of(largest);
+    if (largest != shift) exps *= simd::exp(largest - shift);
+    return {shift, sum_of(exps), sum_of(total)};
   }
 
  private:
+  __device__ static float sum_of(float value) {
+    return reduce(value, [](float a, float b) { return a + b; });
+  }
+  __device__ static float largest_of(float value) {
+    return reduce(value, [](float a, float b) { return a > b ? a : b; });
+  }
+
   //! The same value on every lane.
   template <class Operation>
   __device__ static float reduce(float value, Operation operation) {

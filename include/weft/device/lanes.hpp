@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include <weft/core/exp_sum.hpp>
 #include <weft/core/simd.hpp>
 #include <weft/core/simd_narrow.hpp>
 
@@ -55,6 +56,21 @@ struct CpuLanes {
     simd::Floats largest = simd::broadcast(lowest);
     for_each(n, [&](auto c) { largest = simd::max(largest, simd::mask_tail(c, f(c), lowest)); });
     return simd::max(largest);
+  }
+
+  //! The largest `f(pack)`, the sum of exponentials of all less that one, and the sum. A GPU's
+  //! lanes ask for each number once.
+  template <class F>
+  WEFT_INLINE ExpSum exp_sum(index_t n, F f) const {
+    constexpr float lowest = -std::numeric_limits<float>::infinity();
+    simd::Floats largest = simd::broadcast(lowest), total{};
+    for_each(n, [&](auto c) {
+      const simd::Floats x = f(c);
+      largest = simd::max(largest, simd::mask_tail(c, x, lowest));
+      total += simd::mask_tail(c, x, 0.0f);
+    });
+    const float shift = simd::max(largest);
+    return {shift, sum(n, [&](auto c) { return simd::exp(f(c) - shift); }), simd::sum(total)};
   }
 };
 

@@ -7,6 +7,7 @@
 #include <limits>
 #include <vector>
 
+#include <weft/core/exp_sum.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/simd.hpp>
 #include <weft/device/cpu.hpp>
@@ -33,10 +34,8 @@ struct LogSoftmax {
 };
 
 [[gnu::flatten]] inline LogSoftmax log_softmax(const float* row, index_t V) {
-  constexpr CpuLanes lanes;
-  const float largest = lanes.max(V, [&](auto c) { return simd::load(row, c); });
-  return {largest,
-          std::log(lanes.sum(V, [&](auto c) { return simd::exp(simd::load(row, c) - largest); }))};
+  const ExpSum of_row = CpuLanes().exp_sum(V, [&](auto c) { return simd::load(row, c); });
+  return {of_row.largest, std::log(of_row.exps)};
 }
 
 //! Keeps the `count` largest of the row, in descending order; of equals the one with the lower

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include <weft/core/exp_sum.hpp>
 #include <weft/core/host_device.hpp>
 #include <weft/core/simd.hpp>
 #include <weft/ops/check.hpp>
@@ -40,31 +41,23 @@ struct CrossEntropyRow {
       }
       return;
     }
-    // Read before anything is written, and only then written: other lanes have other columns.
-    const float logit = bias == nullptr ? row[label] : row[label] + bias[label];
-    lanes.wait();
-    if (bias != nullptr) {
-      lanes.for_each(V, [&](auto c) {
-        simd::store(row, c, simd::load(row, c) + simd::load(bias, c));
-      });
-    }
+    const auto logit = [&](auto c) {
+      const auto x = simd::load(row, c);
+      return bias == nullptr ? x : x + simd::load(bias, c);
+    };
+    // Read before anything is written: other lanes have other columns.
+    const float at_label = bias == nullptr ? row[label] : row[label] + bias[label];
+    const ExpSum of_row = lanes.exp_sum(V, logit);
     const float count = static_cast<float>(V);
-    const float largest = lanes.max(V, [&](auto c) { return simd::load(row, c); });
-    const float at_label = logit - largest;
-    const float mean =
-        smoothing == 0.0f
-            ? 0.0f
-            : lanes.sum(V, [&](auto c) { return simd::load(row, c) - largest; }) / count;
-    const float sum = lanes.sum(V, [&](auto c) {
-      const auto e = simd::exp(simd::load(row, c) - largest);
-      if (with_gradient) simd::store(row, c, e);
-      return e;
-    });
-    losses[n] = std::log(sum) - (1.0f - smoothing) * at_label - smoothing * mean;
+    const float mean = smoothing == 0.0f ? 0.0f : of_row.sum / count - of_row.largest;
+    losses[n] =
+        std::log(of_row.exps) - (1.0f - smoothing) * (at_label - of_row.largest) - smoothing * mean;
     if (!with_gradient) return;
-    const float norm = gradient_scale * (1.0f / sum);
+    lanes.wait();
+    const float norm = gradient_scale * (1.0f / of_row.exps);
     const float uniform = gradient_scale * (smoothing / count);
-    lanes.for_each(V, [&](auto c) { simd::store(row, c, simd::load(row, c) * norm - uniform); });
+    lanes.write(V, row,
+                [&](auto c) { return simd::exp(logit(c) - of_row.largest) * norm - uniform; });
     lanes.at(label, [&] { row[label] -= gradient_scale * (1.0f - smoothing); });
   }
 };
@@ -74,24 +67,25 @@ struct CrossEntropyRow {
 //! losses[n] = -sum over v of target[n, v] log softmax(logits[n] + bias)[v], where the target has
 //! 1 - smoothing at the label and smoothing / V everywhere; 0 for an ignored label.
 //!
-//! With a gradient, `logits` becomes gradient_scale d(sum of losses)/d(logits); without, it is left
-//! undefined.
+//! With a gradient, `logits` becomes gradient_scale d(sum of losses)/d(logits); without, it stays as
+//! it is.
 //!
 //! **Shapes.** logits: (N, V). bias: (V), or empty. labels, losses: (N).
-//! **Cost.** With a gradient reads NV four times and writes it twice, a row at a time from cache.
+//! **Cost.** Reads NV twice, with a gradient three times and writes it once, a row at a time from
+//! cache; a GPU reads once less.
 //! **Errors.** ShapeError unless they fit. Labels are trusted to lie in 0 to V - 1 or be ignored.
 //! **Source.** Szegedy et al. 2016, section 7; the same as PyTorch's `label_smoothing`.
 template <class D>
 void cross_entropy(D& device, View<float> logits, View<const float> bias,
-                   View<const token_t> labels, token_t ignored, float smoothing,
-                   bool with_gradient, View<float> losses, float gradient_scale = 1.0f) {
+                   View<const token_t> labels, token_t ignored, float smoothing, bool with_gradient,
+                   View<float> losses, float gradient_scale = 1.0f) {
   detail::expect_shape_if_given("cross_entropy", "bias", bias, {logits.columns()});
   detail::expect_shape("cross_entropy", "labels", labels.shape, {logits.rows()});
   detail::expect_shape("cross_entropy", "losses", losses.shape, {logits.rows()});
-  device.for_rows(logits.rows(), 8 * logits.columns(),
-                  detail::CrossEntropyRow{bias.data, labels.data, ignored, smoothing,
-                                          with_gradient, gradient_scale, logits.data, losses.data,
-                                          logits.columns()});
+  device.for_rows(
+      logits.rows(), 8 * logits.columns(),
+      detail::CrossEntropyRow{bias.data, labels.data, ignored, smoothing, with_gradient,
+                              gradient_scale, logits.data, losses.data, logits.columns()});
   detail::expect_finite(device, "cross_entropy", "losses", losses);
   if (with_gradient) detail::expect_finite(device, "cross_entropy", "dlogits", logits);
 }

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include <weft/core/exp_sum.hpp>
 #include <weft/core/host_device.hpp>
 #include <weft/core/simd.hpp>
 #include <weft/ops/check.hpp>
@@ -25,17 +26,14 @@ struct SoftmaxRow {
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
     const float* in = x + n * C;
     float* out = y + n * C;
-    const float largest = lanes.max(C, [&](auto c) { return simd::load(in, c); });
-    const float sum =
-        lanes.sum(C, [&](auto c) { return simd::exp(simd::load(in, c) - largest); });
+    const ExpSum of_row = lanes.exp_sum(C, [&](auto c) { return simd::load(in, c); });
     if constexpr (Logarithm) {
-      const float shift = largest + std::log(sum);
-      lanes.for_each(C, [&](auto c) { simd::store(out, c, simd::load(in, c) - shift); });
+      const float shift = of_row.largest + std::log(of_row.exps);
+      lanes.write(C, out, [&](auto c) { return simd::load(in, c) - shift; });
     } else {
-      const float norm = 1.0f / sum;
-      lanes.for_each(C, [&](auto c) {
-        simd::store(out, c, simd::exp(simd::load(in, c) - largest) * norm);
-      });
+      const float norm = 1.0f / of_row.exps;
+      lanes.write(C, out,
+                  [&](auto c) { return simd::exp(simd::load(in, c) - of_row.largest) * norm; });
     }
   }
 };
@@ -50,9 +48,7 @@ struct SoftmaxBackwardRow {
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
     const auto at = [&](const float* rows, auto c) { return simd::load(rows + n * C, c); };
     const float inner = lanes.sum(C, [&](auto c) { return at(y, c) * at(dy, c); });
-    lanes.for_each(C, [&](auto c) {
-      simd::store(dx + n * C, c, at(y, c) * (at(dy, c) - inner));
-    });
+    lanes.for_each(C, [&](auto c) { simd::store(dx + n * C, c, at(y, c) * (at(dy, c) - inner)); });
   }
 };
 
@@ -73,8 +69,7 @@ void softmax(D& device, View<const float> x, View<float> y) {
 template <class D>
 void log_softmax(D& device, View<const float> x, View<float> y) {
   detail::expect_shape("log_softmax", "y", y.shape, x.shape);
-  device.for_rows(x.rows(), 8 * x.columns(),
-                  detail::SoftmaxRow<true>{x.data, y.data, x.columns()});
+  device.for_rows(x.rows(), 8 * x.columns(), detail::SoftmaxRow<true>{x.data, y.data, x.columns()});
   detail::expect_finite(device, "log_softmax", "y", y);
 }
 

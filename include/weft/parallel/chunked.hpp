@@ -179,7 +179,7 @@ struct Chunked {
     ops::scatter_rows(device, generator.backward(ctx, weight, x_group, logits), index, dx);
   }
 
-  //! Fills `losses`; `logits` becomes their gradient, or in evaluation is left undefined.
+  //! Fills `losses`; `logits` becomes their gradient, or in evaluation stays as it is.
   template <class D>
   void compute_losses(nn::Context<D>& ctx, const auto& weight, const Tensor<float, D>& x,
                       const Tensor<token_t, D>& labels, const Tensor<float, D>& losses,
