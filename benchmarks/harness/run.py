@@ -22,11 +22,22 @@ PAUSE_S = 0.05
 SHORT_MS = 1000
 
 
+def processor_facts():
+    """What the system says of each core, as pairs of strings."""
+    return [(key.strip(), value.strip()) for key, _, value in
+            (line.partition(":") for line in open("/proc/cpuinfo", encoding="utf-8"))]
+
+
+def multiplies_bfloat16():
+    """Whether the processor does. PyTorch takes ten times as long where it does not."""
+    flags = dict(processor_facts()).get("flags", "").split()
+    return "avx512_bf16" in flags or "amx_bf16" in flags
+
+
 def machine():
     """The processor's name and its cores. A guest may see a name without a number: so where it is
     told, with the family and the model."""
-    facts = [(key.strip(), value.strip()) for key, _, value in
-             (line.partition(":") for line in open("/proc/cpuinfo", encoding="utf-8"))]
+    facts = processor_facts()
     first = dict(reversed(facts))
     cores = sum(key == "processor" for key, _ in facts)
     kind = (f" (family {first['cpu family']}, model {first['model']})" if "cpu family" in first
@@ -56,7 +67,7 @@ class Runner:
         self.programs = pathlib.Path(build) / "benchmarks"
         self.python = python
         self.repeats = repeats
-        self.without = without  # peers that take no part
+        self.without = without  # peers that take no part, or weft's own
         self.data = data  # the folder of corpora, or None
         self.common = {
             "run": time.strftime("%Y%m%dT%H%M%S"), "machine": machine(),
@@ -73,14 +84,16 @@ class Runner:
         files = {name: str(self.data / path) for name, path in suite.data.items()}
         settings = {**suite.settings, **files, "threads": threads}
         subjects = [Subject(name, [self.programs / suite.program], {**settings, **own})
-                    for name, own in {"weft": {}, **suite.own}.items()]
+                    for name, own in {"weft": {}, **suite.own}.items()
+                    if name not in self.without]
+        ours = len(subjects)
         for name, program in suite.peers.items():
             if name not in self.without:
                 subjects.append(Subject(name, [self.python, PEERS / program],
                                         {**settings, "variant": name}))
         with tempfile.TemporaryDirectory() as folder:
             path = pathlib.Path(folder) / "parameters.safetensors"
-            peers = subjects[1 + len(suite.own):]
+            peers = subjects[ours:]
             if peers:
                 subjects[0].ask(f"save {path}")
             for subject in peers:
