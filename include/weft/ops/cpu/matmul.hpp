@@ -37,10 +37,10 @@ inline bool has_few_rows(const Product& p) {
   return p.transpose_b && !p.transpose_a && p.M <= most_few_rows;
 }
 
-//! Whether products of many rows are weft's own: without oneDNN, and where both have AVX2. There,
-//! at the base Transformer's shapes on one thread of a Zen 3, oneDNN 2.6 makes 46 to 89 GFLOP/s and
-//! weft 84 to 97; with 64 rows of 32,000 weights, 65 to 75 and 56 to 65. A program compiled for
-//! less than AVX2 has narrower tiles, which were not measured.
+//! Whether products of many rows are weft's own: without oneDNN, and where both have AVX2. A
+//! program compiled for less than AVX2 has narrower tiles, which were not measured. With AVX-512
+//! oneDNN 2.6 is faster: 106 GFLOP/s on one thread of a Zen 4, weft 98 (the mean of 24 products;
+//! see decision 0019).
 inline bool multiplies_itself() {
 #if WEFT_ONEDNN
   return simd::register_bytes >= 32 && !onednn_has_avx512();

@@ -19,9 +19,9 @@ namespace weft::ops::detail {
 //! The most rows that `multiply_skinny` takes. With AVX-512 and 128 rows of floats, whose weights
 //! come from memory, oneDNN 2.6 makes 190 GFLOP/s where this makes 230, of Bfloat16 380 and 480.
 //! With 192 rows that is 209 and 231, but the chunked loss's 160 by 32,000 took no less time. With
-//! AVX2, 16 rows of 32,000 weights make 59 GFLOP/s, weft's product that copies them 36; 64 rows 62
-//! and 65.
-inline constexpr index_t most_skinny_rows = WEFT_AVX512 ? 128 : 32;
+//! AVX2, on a Zen 4, 64 rows of 28,782 weights make 87 GFLOP/s, weft's product that copies them 67,
+//! oneDNN 73; 200 rows 95, 92 and 85.
+inline constexpr index_t most_skinny_rows = WEFT_AVX512 ? 128 : 192;
 
 //! C = A B', or C += A B', as C' = B A': A, which is small, is transposed, and B, which is large,
 //! is read as it lies and once. oneDNN copies B first, and reaches 29 to 43 GFLOP/s with 16 rows
