@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Translates sentences with the base Transformer, greedily (a beam of 1) or by beam search. See
-// serve.hpp.
+// Translates sentences with the base Transformer, greedily (a beam of 1; the check has scores of
+// beam search) or by beam search. See serve.hpp.
 //
 // A random model hardly prefers one word to another, and ends where chance says. So the generator's
 // weights are 24 times as large as they begin, which gives the best word some tenth of the
@@ -14,6 +14,8 @@
 #include "translation_models.hpp"
 
 #include <weft/generate/beam_search.hpp>
+#include <weft/generate/greedy_search.hpp>
+#include <weft/generate/largest_logit.hpp>
 #include <weft/nn/criteria.hpp>
 #include <weft/nn/generator.hpp>
 #include <weft/nn/initialize.hpp>
@@ -61,9 +63,13 @@ int run(const Json& settings) {
                                         .rules = generate::Rules::transformers};
   nn::Context<Cpu> ctx(device, values.data());
   ctx.round_weights(objective.layout());
-  const auto translate = [&] {
-    return generate::beam_search(ctx, objective.model(), objective.loss().generator, source,
-                                 search);
+  const auto& generator = objective.loss().generator;
+  generate::LargestLogit<Generator, Cpu> next_word(generator);
+  const auto search_beam = [&] {
+    return generate::beam_search(ctx, objective.model(), generator, source, search);
+  };
+  const auto search_greedily = [&] {
+    return generate::greedy_search(ctx, objective.model(), next_word, source, search);
   };
 
   return serve(
@@ -75,15 +81,18 @@ int run(const Json& settings) {
        {"check",
         [&](const std::string&) {
           Json answer{{"translations", Json::array()}, {"scores", Json::array()}};
-          for (const auto& found : translate()) {
+          for (const auto& found : search_beam()) {
             answer["translations"].push_back(found.at(0).tokens);
             answer["scores"].push_back(found.at(0).score);
           }
+          if (search.beam == 1) answer["translations"] = search_greedily();
           return answer;
         }},
        {"repeat",
         [&](const std::string&) {
-          return Json{{"translate", milliseconds([&] { (void)translate(); })}};
+          return Json{{"translate", milliseconds([&] {
+                         search.beam == 1 ? void(search_greedily()) : void(search_beam());
+                       })}};
         }},
        {"memory", [&](const std::string&) { return memory({train::memory_of(device)}); }}});
 }

@@ -9,6 +9,8 @@
 #include <weft/core/error.hpp>
 #include <weft/data/token_rows.hpp>
 #include <weft/generate/beam_search.hpp>
+#include <weft/generate/greedy_search.hpp>
+#include <weft/generate/largest_logit.hpp>
 #include <weft/io/safetensors_file.hpp>
 #include <weft/nn/context.hpp>
 #include <weft/nn/criteria.hpp>
@@ -114,11 +116,19 @@ class Translator {
     }
     std::vector<std::string> translations;
     weft::nn::Context<examples::Device> ctx(device_, values_.data());
+    weft::generate::LargestLogit<Generator, examples::Device> next(objective_.loss().generator);
     for (weft::index_t first = 0; first < rows.size(); first += batch) {
-      const weft::Range range{first, std::min(first + batch, rows.size())};
-      for (const auto& found :
-           weft::generate::beam_search(ctx, objective_.model(), objective_.loss().generator,
-                                       weft::train::to_sequences(device_, rows, range), settings)) {
+      const auto source =
+          weft::train::to_sequences(device_, rows, {first, std::min(first + batch, rows.size())});
+      if (settings.beam == 1) {  // as `generate` does
+        for (const auto& tokens :
+             weft::generate::greedy_search(ctx, objective_.model(), next, source, settings)) {
+          translations.push_back(pieces_.decode(tokens));
+        }
+        continue;
+      }
+      for (const auto& found : weft::generate::beam_search(
+               ctx, objective_.model(), objective_.loss().generator, source, settings)) {
         translations.push_back(found.empty() ? "" : pieces_.decode(found.front().tokens));
       }
     }
@@ -127,7 +137,8 @@ class Translator {
 
  private:
   using Model = weft::nn::Transformer<S>;
-  using Loss = weft::Chunked<weft::nn::Generator<S>, weft::nn::CrossEntropy>;
+  using Generator = weft::nn::Generator<S>;
+  using Loss = weft::Chunked<Generator, weft::nn::CrossEntropy>;
 
   static std::string checked(const std::string& folder) {
     weft::train::expect_config(weft::train::RunFolder::existing(folder), weft::train::config_of(S));

@@ -97,7 +97,8 @@ inline weft::generate::SearchSettings search_settings(const Vocabularies& words,
           .max_length_b = options.max_length,
           .bos = words.target.bos(),
           .eos = words.target.eos(),
-          .forbidden = {words.target.pad()}};
+          .forbidden = {words.target.pad()},
+          .scores = false};
 }
 
 //! Translates rows of words into lines.

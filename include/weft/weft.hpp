@@ -22,6 +22,7 @@
 #include <weft/device/cpu.hpp>
 #include <weft/device/device_group.hpp>
 #include <weft/generate/beam_search.hpp>
+#include <weft/generate/greedy_search.hpp>
 #include <weft/nn/criteria.hpp>
 #include <weft/nn/generator.hpp>
 #include <weft/nn/language_model.hpp>

@@ -107,3 +107,17 @@ TEST_CASE("batches of no sentences are refused") {
           return train::translate(one.strategy, random_sources(2), eos, {}, 0);
         }) == "translate: batches of 0 sentences");
 }
+
+TEST_CASE("a beam of one without scores is a greedy search on every device") {
+  Devices two(2);
+  sharpen(two.strategy);
+  const auto sources = random_sources(9);
+  const auto scored = train::translate(two.strategy, sources, eos, {.beam = 1, .max_length_b = 8});
+  const auto found = train::translate(two.strategy, sources, eos,
+                                      {.beam = 1, .max_length_b = 8, .scores = false}, 4);
+  REQUIRE(found.size() == scored.size());
+  for (std::size_t row = 0; row < found.size(); ++row) {
+    CHECK(found[row] == Hypothesis{scored[row].tokens, 0.0});
+    CHECK(scored[row].score < 0.0);
+  }
+}

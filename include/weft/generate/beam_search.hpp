@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
-//! @file Beam search, of which greedy search is the beam of one.
+//! @file Beam search.
 #pragma once
 
 #include <algorithm>
@@ -14,35 +14,12 @@
 #include <weft/core/index.hpp>
 #include <weft/generate/best_words.hpp>
 #include <weft/generate/decoder_cache.hpp>
+#include <weft/generate/search_settings.hpp>
 #include <weft/nn/context.hpp>
 #include <weft/ops/rows.hpp>
 #include <weft/tensor/sequences.hpp>
 
 namespace weft::generate {
-
-//! When the search of a source ends, and with what.
-enum class Rules {
-  //! fairseq's: with `beam` translations, none of them empty. Where the greatest length cuts one
-  //! off, the probability of its end counts.
-  fairseq,
-  //! Those of Hugging Face's `generate` with `early_stopping=False` and `forced_eos_token_id`: when
-  //! no partial translation's score, divided as if it ended here, beats the worst of the best
-  //! `beam`. A translation may be empty; where the greatest length cuts one off, its end is free.
-  transformers,
-};
-
-//! How to search. The names and defaults are fairseq's.
-struct SearchSettings {
-  index_t beam = 5;             //!< translations that are searched at a time
-  double length_penalty = 1.0;  //!< a score is a sum of logarithms / length^length_penalty
-  double max_length_a = 0.0;    //!< a translation has at most a * source length + b words; of the
-  index_t max_length_b = 200;   //!< two ends the source's counts, the translation's does not
-  token_t bos = 2;              //!< the mark of the beginning
-  token_t eos = 3;              //!< the mark of the end
-  std::vector<token_t> forbidden{0};  //!< words that are never generated: padding
-  bool renormalize = false;           //!< the other words share the probability of forbidden ones
-  Rules rules = Rules::fairseq;       //!< when a search ends
-};
 
 //! A finished translation.
 struct Hypothesis {
@@ -189,7 +166,7 @@ inline void end_all(SourceSearch& search, std::span<const float> end_scores,
 //! A step takes the 2 * beam best continuations of a source's partial translations; of the best
 //! `beam` those that end are finished; `settings.rules` say when the search of a source ends, at
 //! the latest at the greatest length. Nothing but rounding depends on which other sources are
-//! searched beside it (products of 5 rows or fewer round otherwise, without AVX-512 of 15); the
+//! searched beside it (products of 5 rows or fewer round otherwise); the
 //! same sources give the same bits.
 //!
 //! A word whose probability is 0 or not a number is never chosen, so a model whose logits are not
@@ -206,45 +183,24 @@ template <class Model, class Generator, class D>
 [[nodiscard]] std::vector<std::vector<Hypothesis>> beam_search(
     nn::Context<D>& ctx, const Model& model, const Generator& generator,
     const TokenSequences<D>& source, const SearchSettings& settings = {}) {
-  if (settings.beam < 1 || !(settings.max_length_a >= 0.0) || settings.max_length_b < 1) {
-    throw ArgumentError(text("beam_search: a beam of ", settings.beam, " and at most ",
-                             settings.max_length_a, " * length + ", settings.max_length_b,
-                             " words"));
-  }
-  const auto in_vocabulary = [&](token_t word) {
-    return word >= 0 && word < generator.vocabulary();
-  };
-  if (model.longest() < 2 || !in_vocabulary(settings.bos) || !in_vocabulary(settings.eos)) {
-    throw ArgumentError(text("beam_search: bos ", settings.bos, " and eos ", settings.eos,
-                             " for a model of ", generator.vocabulary(), " words and ",
-                             model.longest(), " positions"));
-  }
-  const SequenceLayout<D>& layout = *source.layout;
-  const index_t positions = model.longest() - 1;  // the first one is that of the beginning
-  index_t most_words = 0;
-  std::vector<detail::SourceSearch> searches(static_cast<std::size_t>(layout.sequences()));
-  for (std::size_t b = 0; b < searches.size(); ++b) {
-    const auto source_length = static_cast<double>(layout.length(static_cast<index_t>(b)));
-    const double most =
-        settings.max_length_a * source_length + static_cast<double>(settings.max_length_b);
-    searches[b].most_words =
-        most < static_cast<double>(positions) ? static_cast<index_t>(most) : positions;
-    most_words = std::max(most_words, searches[b].most_words);
-    searches[b].active.push_back({{}, 0.0, 0});
-  }
+  detail::check_search("beam_search", settings, generator.vocabulary(), model.longest());
+  const auto most_words = detail::greatest_lengths(settings, *source.layout, model.longest());
+  std::vector<detail::SourceSearch> searches;
+  for (const index_t most : most_words) searches.push_back({{{{}, 0.0, 0}}, {}, most});
 
   Tensor<float, D> without_forbidden;  // added to logits it takes those of forbidden words out
   if (settings.renormalize) {
     std::vector<float> shift(static_cast<std::size_t>(generator.vocabulary()));
     for (const token_t word : settings.forbidden) {
-      if (in_vocabulary(word)) {
+      if (word >= 0 && word < generator.vocabulary()) {
         shift[static_cast<std::size_t>(word)] = -std::numeric_limits<float>::infinity();
       }
     }
     without_forbidden = to_device<float>(ctx.device(), shift, {std::ssize(shift)});
   }
 
-  DecoderCache<Model, D> cache(ctx, model, source, most_words + 1);
+  const index_t most = most_words.empty() ? 0 : std::ranges::max(most_words);
+  DecoderCache<Model, D> cache(ctx, model, source, most + 1);
   for (;;) {
     const index_t length = cache.length();
     if (settings.rules == Rules::transformers) {  // whose last step would be for nothing

@@ -21,6 +21,9 @@ struct BasicGenerator {
   static constexpr index_t channels = C;
   //! Whether it has a bias.
   static constexpr bool has_bias = Bias;
+  //! Whether logits are inner products with the rows of `weight`, and a bias: the largest is then
+  //! found without making all of them. Without this member it counts as false.
+  static constexpr bool has_inner_products = true;
 
   Parameter weight;  //!< (V, C)
   Parameter bias;    //!< (V)

@@ -15,6 +15,9 @@
 #include <weft/core/index.hpp>
 #include <weft/data/token_rows.hpp>
 #include <weft/generate/beam_search.hpp>
+#include <weft/generate/greedy_search.hpp>
+#include <weft/generate/largest_logit.hpp>
+#include <weft/generate/search_settings.hpp>
 #include <weft/nn/context.hpp>
 #include <weft/train/device_batch.hpp>
 
@@ -55,10 +58,12 @@ void gather_hypotheses(Strategy& strategy, std::vector<generate::Hypothesis>& re
 //!
 //! Sources of like length are searched together, `batch` at a time, each batch on whichever device
 //! is free: the number of devices changes no bit of the results, and `batch` only their rounding.
-//! Ranks call it with the same sources, take batches in turn, and all get all translations.
+//! Ranks call it with the same sources, take batches in turn, and all get all translations. A beam
+//! of 1 without scores is `generate::greedy_search`.
 //!
 //! **Shapes.** source: rows of words without the mark of the end, which `source_eos` is.
-//! **Memory.** A device that rounds factors holds all weights rounded beside the values.
+//! **Memory.** A device that rounds factors holds all weights rounded beside the values; a
+//! processor that does not, the generator's in `greedy_search`.
 //! **Errors.** ArgumentError unless batch > 0; DeviceError for what `beam_search` throws on a
 //! device, as for a source that is longer than the model's positions.
 template <class Strategy>
@@ -79,9 +84,12 @@ template <class Strategy>
   const index_t batches = (source.size() + batch - 1) / batch;
   [[maybe_unused]] const auto whole = strategy.whole_values();
   strategy.on_devices([&](auto& device, int) {
-    nn::Context<std::remove_reference_t<decltype(device)>> ctx(device,
-                                                               strategy.state().values().data());
+    using Device = std::remove_reference_t<decltype(device)>;
+    const auto& model = strategy.objective().model();
+    const auto& generator = strategy.objective().loss().generator;
+    nn::Context<Device> ctx(device, strategy.state().values().data());
     ctx.round_weights(strategy.objective().layout());
+    generate::LargestLogit<std::remove_cvref_t<decltype(generator)>, Device> next_word(generator);
     for (index_t i; (i = next.fetch_add(strategy.ranks())) < batches;) {
       const auto first = static_cast<std::size_t>(i * batch);
       const auto rows = std::span(order).subspan(
@@ -93,13 +101,18 @@ template <class Strategy>
         part.tokens.push_back(source_eos);
         part.end_row();
       }
-      auto found = generate::beam_search(ctx, strategy.objective().model(),
-                                         strategy.objective().loss().generator,
-                                         to_sequences(device, part, {0, part.size()}), settings);
+      const auto sources = to_sequences(device, part, {0, part.size()});
+      const auto result = [&](std::size_t b) -> generate::Hypothesis& {
+        return results[static_cast<std::size_t>(rows[b])];
+      };
+      if (settings.beam == 1 && !settings.scores) {
+        auto found = generate::greedy_search(ctx, model, next_word, sources, settings);
+        for (std::size_t b = 0; b < rows.size(); ++b) result(b).tokens = std::move(found[b]);
+        continue;
+      }
+      auto found = generate::beam_search(ctx, model, generator, sources, settings);
       for (std::size_t b = 0; b < rows.size(); ++b) {
-        if (!found[b].empty()) {
-          results[static_cast<std::size_t>(rows[b])] = std::move(found[b].front());
-        }
+        if (!found[b].empty()) result(b) = std::move(found[b].front());
       }
     }
   });

@@ -20,8 +20,9 @@ namespace weft::ops::detail {
 inline constexpr index_t strip = 16 * widest_block;
 inline constexpr index_t tile_rows = block_sums / widest_block;
 //! What is copied of op(B) at a time, in floats: strips beside each other in the second cache,
-//! through which the rows of a tile go while the first one holds them.
-inline constexpr index_t most_of_panel = 128 << 10;
+//! through which the rows of a tile go while the first one holds them. 384 KiB of the 512 that a
+//! Zen 3 has.
+inline constexpr index_t most_of_panel = 96 << 10;
 //! Rows that are copied of a transposed A.
 inline constexpr index_t most_block_rows = 16 * tile_rows;
 

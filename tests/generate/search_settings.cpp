@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/generate/search_settings.hpp>
+
+#include <catch2/catch.hpp>
+
+#include <vector>
+
+#include "random_models.hpp"
+
+using namespace weft;
+using generate::detail::greatest_lengths;
+
+TEST_CASE("a translation is as long as its source allows, and the model") {
+  Cpu device;
+  const auto source = testing::sequences(device, {{5, 6, 7, 8}, {5}, {5, 6, 7, 8, 9, 9, 9, 9}});
+  CHECK(greatest_lengths({.max_length_a = 1.5, .max_length_b = 2}, *source.layout, 24) ==
+        std::vector<index_t>{8, 3, 14});
+  CHECK(greatest_lengths({.max_length_a = 1.5, .max_length_b = 2}, *source.layout, 10) ==
+        std::vector<index_t>{8, 3, 9});
+  CHECK(greatest_lengths({.max_length_a = 1e300}, *source.layout, 10) ==
+        std::vector<index_t>{9, 9, 9});
+}
