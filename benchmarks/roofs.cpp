@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the machine can do at most, as a JSON object: the rates of oneDNN's matrix products of given
-// sizes in floating-point operations a second, and in bytes a second the rates of reading 256 MB
+// What the machine can do at most, as a JSON object: the rates of ops::matmul_nn (oneDNN's product
+// with AVX-512, weft's own with AVX2) at given sizes in floating-point operations a second, and in bytes a second the rates of reading 256 MB
 // and of copying them, which reads and writes.
 //
 //     roofs THREADS [MxNxK ...]

@@ -1,6 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The weft authors
 # SPDX-License-Identifier: Apache-2.0
-"""Tests benchmarks/harness/results.py, which reads what tools/bench --draw draws."""
+"""Tests what tools/bench --draw reads and writes: benchmarks/harness/results.py and tables.py; and
+that the tables of docs/performance.md are what docs/results/bench.jsonl says."""
 import json
 import pathlib
 import random
@@ -8,8 +9,9 @@ import sys
 import tempfile
 import unittest
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "benchmarks"))
-from harness import results, run  # noqa: E402
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "benchmarks"))
+from harness import results, run, tables  # noqa: E402
 
 
 def line(**other):
@@ -81,6 +83,52 @@ class Grouping(unittest.TestCase):
         medians = {"weft": 1.0, "weft_whole": 0.5, "torch_flat": 3.0, "torch_eager": 4.0}
         self.assertEqual(run.best_peer(medians), ("torch_flat", 3.0))
         self.assertIsNone(run.best_peer({"weft": 1.0}))
+
+
+class Tables(unittest.TestCase):
+    """Of a page with one table, for the machine "number one"."""
+
+    def rows(self, kind, lines):
+        page = f"before\n<!-- bench: {kind}, one -->\nold\n<!-- end -->\nafter\n"
+        filled = tables.filled(page, [{**each, "machine": "number one"} for each in lines])
+        self.assertTrue(filled.startswith(f"before\n<!-- bench: {kind}, one -->\n| "))
+        self.assertTrue(filled.endswith(" |\n<!-- end -->\nafter\n"))
+        return [row.strip("| ").split(" | ") for row in filled.splitlines()[4:-2]]
+
+    def test_each_number_of_threads_has_its_best_peer(self):
+        lines = [line(suite="translation_base.step", threads=threads, subject=subject, median=ms,
+                      roof_share=0.5 if subject == "weft" else None)
+                 for threads, subject, ms in (
+                     (1, "weft", 1000.0), (1, "torch_eager", 3000.0), (1, "torch_flat", 2500.0),
+                     (1, "torch_bfloat16", 10.0), (2, "weft", 60.0), (2, "torch_eager", 90.0),
+                     (2, "weft_bfloat16", 4.0), (2, "torch_bfloat16", 10.0))]
+        lines += [line(suite="translation_base.step", metric="peak_bytes", subject=subject, median=n)
+                  for subject, n in (("weft", 3), ("torch_eager", 4), ("torch_flat", 6))]
+        self.assertEqual([row[1:] for row in self.rows("steps", lines)],
+                         [["1,000, 60", "2,500 flat, 90 eager", "2.50, 1.50", "2.00, 2.00", "0.75, –"],
+                          ["–, 4", "10 autocast, 10 autocast", "–, 2.50", "–", "–"]])
+
+    def test_peers_of_a_translation_stand_beside_each_other(self):
+        lines = [line(suite="greedy_1", subject=subject, median=ms)
+                 for subject, ms in (("weft", 2.0), ("ctranslate2", 3.0), ("torch_cached", 5.0))]
+        self.assertEqual([row[1:] for row in self.rows("translation", lines)],
+                         [["2", "5", "2.50", "3", "1.50", "–"]])
+
+    def test_a_curve_is_a_span(self):
+        lines = [line(suite="growth_batch", sequences=n, subject=subject, median=ms, roof_share=0.8)
+                 for n, subject, ms in ((1, "weft", 2.0), (1, "torch_eager", 3.0),
+                                        (8, "weft", 10.0), (8, "torch_eager", 11.0))]
+        self.assertEqual(self.rows("growth", lines)[0][1:], ["1.10 to 1.50", "1.25 to 1.25"])
+
+    def test_a_table_or_a_machine_that_there_is_not_is_named(self):
+        for kind in ("steps, two", "stairs, one"):
+            with self.assertRaisesRegex(SystemExit, f"'bench: {kind}'"):
+                tables.filled(f"<!-- bench: {kind} -->\n<!-- end -->", [line()])
+
+    def test_the_page_says_what_was_measured(self):
+        page = (ROOT / "docs/performance.md").read_text(encoding="utf-8")
+        self.assertGreater(page.count("<!-- bench: "), 0)
+        self.assertEqual(page, tables.filled(page, results.read(ROOT / "docs/results/bench.jsonl")))
 
 
 if __name__ == "__main__":
