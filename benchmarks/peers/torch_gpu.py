@@ -48,6 +48,14 @@ def report(suite, subject, metric, amount, time_s):
                       "repeats": REPEATS}), flush=True)
 
 
+def attempt(suite, subject, measure):
+    """What fails (memory, a compiler that is not there) is a line of its own, and the rest goes on."""
+    try:
+        measure()
+    except Exception as error:
+        print(json.dumps({"suite": suite, "subject": subject, "error": str(error)[:200]}), flush=True)
+
+
 def attention(tokens, length, size, causal):
     """2,048 channels in all; by whatever kernel PyTorch chooses. Causal counts as half."""
     shape = (tokens // length, 2048 // size, length, size)
@@ -110,10 +118,13 @@ def encoder_layer(sequences, length):
             backward()
             step()
 
-        times = seconds_of_each(forward, backward, step)
-        for part, time_s in zip((".forward", ".backward", ".step", ".all"),
-                                [*times, seconds(everything)]):
-            report("encoder_layer" + part, subject, "calls_per_second", 1, time_s)
+        def measure():
+            times = seconds_of_each(forward, backward, step)
+            for part, time_s in zip((".forward", ".backward", ".step", ".all"),
+                                    [*times, seconds(everything)]):
+                report("encoder_layer" + part, subject, "calls_per_second", 1, time_s)
+
+        attempt("encoder_layer", subject, measure)
 
 
 class LanguageModel(nn.Module):
@@ -164,10 +175,8 @@ def training(suite, make_model, shape, vocabulary, smoothing):
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
 
-        try:
-            report(suite, subject, "tokens_per_second", tokens.numel(), seconds(step))
-        except torch.OutOfMemoryError as error:
-            print(json.dumps({"suite": suite, "subject": subject, "error": str(error)}), flush=True)
+        attempt(suite, subject, lambda: report(suite, subject, "tokens_per_second",
+                                               tokens.numel(), seconds(step)))
         del model, optimizer
 
 

@@ -7,8 +7,12 @@
 
 #include <catch2/catch.hpp>
 #include <cstdio>
+#include <cstdlib>
 
 int main(int argc, char** argv) {
+  // Before the first call of CUDA's: kernels of NCCL's that wait for another rank of this process
+  // must not stand before those that it waits for.
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", /*overwrite=*/0);
   int gpus = 0;
   const cudaError_t status = cudaGetDeviceCount(&gpus);
   if (status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver || gpus == 0) {

@@ -51,7 +51,26 @@ std::vector<std::vector<float>> on_two_ranks(const Updates& updates) {
 
 }  // namespace
 
-TEST_CASE("ranks over NCCL end with the bits of one device", "[large]") {
+TEST_CASE("a rank sends to itself by NCCL", "[nccl]") {
+  Cuda device;
+  ncclUniqueId id;
+  REQUIRE(ncclGetUniqueId(&id) == ncclSuccess);
+  const auto never_late = [] {};
+  comm::detail::NcclConnection connection(device, id, /*rank=*/0, /*size=*/1, never_late);
+  const auto numbers = to_device<float>(device, std::vector{1.0f, 2.0f, 0.0f, 0.0f}, {4});
+  cudaEvent_t begun = nullptr, ended = nullptr;
+  REQUIRE(cudaEventCreate(&begun) == cudaSuccess);
+  REQUIRE(cudaEventCreate(&ended) == cudaSuccess);
+  connection.start(std::vector{comm::send_to(0, numbers.data(), 8),
+                               comm::receive_from(0, numbers.data() + 2, 8)},
+                   begun, ended, never_late);
+  REQUIRE(cudaStreamWaitEvent(device.stream(), ended) == cudaSuccess);
+  CHECK(to_host(numbers) == std::vector{1.0f, 2.0f, 1.0f, 2.0f});
+  cudaEventDestroy(begun);
+  cudaEventDestroy(ended);
+}
+
+TEST_CASE("ranks over NCCL end with the bits of one device", "[nccl][large]") {
   if (!takes_two_ranks()) return;
   const auto expected = updates_on_one_gpu();
   for (const auto& values : on_two_ranks(distributed_updates<Zero<0>, Nccl>)) {
@@ -62,13 +81,13 @@ TEST_CASE("ranks over NCCL end with the bits of one device", "[large]") {
   }
 }
 
-TEST_CASE("stages over NCCL end with the bits of one device", "[large]") {
+TEST_CASE("stages over NCCL end with the bits of one device", "[nccl][large]") {
   if (!takes_two_ranks()) return;
   const auto expected = stages_on_one_gpu();
   for (const auto& values : on_two_ranks(pipeline_updates<Nccl>)) CHECK(values == expected);
 }
 
-TEST_CASE("a rank that is late in NCCL is named", "[large]") {
+TEST_CASE("a rank that is late in NCCL is named", "[nccl][large]") {
   if (!takes_two_ranks()) return;
   CHECK_THROWS_WITH(
       comm::launch_threads(

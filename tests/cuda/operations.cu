@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/cuda.cuh>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -187,6 +189,23 @@ TEST_CASE("softmax and its gradient are those of a processor") {
   }
 }
 
+TEST_CASE("logits of minus infinity are words that cannot come, and others stay as they are") {
+  // One, all that a lane begins with, and all but the last of a row.
+  for (const index_t C : {3, 700, 2500}) {
+    CHECK(device_difference([&](auto& device) {
+            auto numbers = random_values(3 * C, 1);
+            const float never = -std::numeric_limits<float>::infinity();
+            numbers[1] = never;
+            for (index_t c = C; c < 2 * C - 1; c += 32) numbers[c] = never;
+            std::fill_n(numbers.begin() + 2 * C, C - 1, never);
+            const auto x = to_device<float>(device, numbers, {3, C});
+            const auto y = nan_tensor(device, {3, C});
+            ops::softmax(device, x, y);
+            return std::vector{y};
+          }) == "");
+  }
+}
+
 TEST_CASE("words are embedded, and rows of one word are added up") {
   const auto C = GENERATE(index_t{40}, index_t{4200});
 
@@ -285,6 +304,25 @@ TEST_CASE("attention and its gradients are those of a processor") {
       CHECK(difference(true, themselves) == "");
     }
   }
+}
+
+TEST_CASE("a mean over many keys does not shrink") {
+  // Tensor cores cut off what a sum has no digits for: of numbers of one sign some of each.
+  constexpr index_t size = 64, M = 4000;
+  CHECK(device_difference(
+            [&](auto& device) {
+              const auto queries = layout_of(device, {16}), keys = layout_of(device, {M});
+              const auto q = to_device<float>(device, std::vector<float>(16 * size), {16, size});
+              const auto k = random_tensor(device, {M, size}, 1);
+              const auto v = random_tensor(device, {M, size}, 2, 0.5f, 1.5f);
+              const auto y = nan_tensor(device, {16, size}), log_sums = nan_tensor(device, {16, 1});
+              const ops::AttentionProblem<std::remove_cvref_t<decltype(device)>> problem{
+                  1, size, false, 1.0f, queries.get(), keys.get(), nothing_dropped};
+              ops::attention(device, problem, {q.data(), size}, {k.data(), size}, {v.data(), size},
+                             {y.data(), size}, log_sums.data());
+              return std::vector{y};
+            },
+            2e-6) == "");
 }
 
 namespace {

@@ -225,7 +225,11 @@ class NcclDeviceCommunicator {
         : device(&of_rank),
           host(std::move(over)),
           bell(host.split(0, host.rank())),
-          listener(bell) {}
+          listener(bell) {
+      // To free a GPU's memory waits for all its kernels, and NCCL's wait for other ranks, which
+      // may be about to free theirs.
+      device->memory().keep_segments(true);
+    }
 
     [[nodiscard]] std::chrono::steady_clock::time_point deadline() const {
       return std::chrono::steady_clock::now() +

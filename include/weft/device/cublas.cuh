@@ -174,9 +174,13 @@ class Cublas {
       wish(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, kind.align_d);
       cublasLtMatmulHeuristicResult_t best{};
       int found = 0;
-      expect_success(cublasLtMatmulAlgoGetHeuristic(handle, operation.get(), a.get(), b.get(),
-                                                    d.get(), d.get(), wishes, 1, &best, &found),
-                     "choosing an algorithm");
+      const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+          handle, operation.get(), a.get(), b.get(), d.get(), d.get(), wishes, 1, &best, &found);
+      if (status == CUBLAS_STATUS_NOT_SUPPORTED) {
+        found = 0;
+      } else {
+        expect_success(status, "choosing an algorithm");
+      }
       if (found == 0 || best.state != CUBLAS_STATUS_SUCCESS) {
         throw CudaError(text("cuBLASLt has no algorithm for a product of ", p.rows, " x ", p.inner,
                              " and ", p.inner, " x ", p.columns));

@@ -103,7 +103,7 @@ class Cuda {
   void set_graphs(bool on) {
     activate();
     queue_.set_graphs(on);
-    arena_.keep_segments(on);  // what is called may not have been launched yet
+    if (on) arena_.keep_segments(true);  // what is called may not have been launched yet
   }
   //! Operations that were called.
   [[nodiscard]] index_t operations() const { return queue_.operations(); }
@@ -149,9 +149,9 @@ class Cuda {
   void download(void* to, const void* from, index_t bytes) {
     if (bytes > 0) {
       activate();
-      detail::expect_success(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes),
-                                             cudaMemcpyDeviceToHost, queue_.stream()),
-                             "downloading");
+      // Memory that is not pinned makes it wait for the stream, and find what failed there.
+      expect_reached(cudaMemcpyAsync(to, from, static_cast<std::size_t>(bytes),
+                                     cudaMemcpyDeviceToHost, queue_.stream()));
     }
     synchronize();
   }
@@ -176,12 +176,7 @@ class Cuda {
   void synchronize() {
     activate();
     ++waits_;
-    const cudaError_t status = cudaStreamSynchronize(queue_.stream());
-    if (status != cudaSuccess) {
-      detail::expect_success(
-          status,
-          text("waiting for GPU ", gpu_, ", on which was queued last ", queue_.last()).c_str());
-    }
+    expect_reached(cudaStreamSynchronize(queue_.stream()));
   }
 
   //! Without making the host wait. From now on copies between two GPUs go straight, where they can.
@@ -262,7 +257,11 @@ class Cuda {
       256,  // what cuBLASLt wants of its workspace
       [](index_t bytes) -> void* {
         void* memory = nullptr;
-        if (cudaMalloc(&memory, static_cast<std::size_t>(bytes)) == cudaSuccess) return memory;
+        const cudaError_t status = cudaMalloc(&memory, static_cast<std::size_t>(bytes));
+        if (status != cudaErrorMemoryAllocation) {
+          detail::expect_success(status, "allocating memory of a GPU");
+          return memory;
+        }
         cudaGetLastError();  // an error that is told is over
         return nullptr;
       },
@@ -283,6 +282,14 @@ class Cuda {
 
   //! **Errors.** CudaError unless the program holds code for the GPU.
   void expect_code() const;
+
+  //! **Errors.** CudaError that names the operation that was queued last.
+  void expect_reached(cudaError_t status) const {
+    if (status == cudaSuccess) return;
+    detail::expect_success(
+        status,
+        text("waiting for GPU ", gpu_, ", on which was queued last ", queue_.last()).c_str());
+  }
 
   //! Lets this GPU reach the other's memory. Without that CUDA copies by way of the host.
   void connect(const Cuda& other) {

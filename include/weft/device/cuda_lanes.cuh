@@ -125,7 +125,9 @@ struct CudaLanes {
       });
       if (group_largest != largest) exps *= simd::exp(largest - group_largest);
       largest = group_largest;
-      in_group(first, n, [&](int turn, index_t) { exps += simd::exp(values[turn] - largest); });
+      // Less minus infinity they would be NaN; less 0 they are 0.
+      const float base = largest == detail::minus_infinity ? 0.0f : largest;
+      in_group(first, n, [&](int turn, index_t) { exps += simd::exp(values[turn] - base); });
     });
     const float shift = largest_of(largest);
     if (largest != shift) exps *= simd::exp(largest - shift);

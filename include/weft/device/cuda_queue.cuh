@@ -83,9 +83,15 @@ class CudaQueue {
     std::vector<cudaEvent_t> events;
     std::swap(list, list_);
     std::swap(events, events_);
-    launch(list);
-    for (const cudaEvent_t event : events) {
-      expect_success(cudaEventRecord(event, stream_), "recording an event");
+    try {
+      launch(list);
+      for (const cudaEvent_t event : events) {
+        expect_success(cudaEventRecord(event, stream_), "recording an event");
+      }
+    } catch (...) {
+      // What was launched may still read memory that those events should have guarded.
+      cudaStreamSynchronize(stream_);
+      throw;
     }
     list.clear();
     list_ = std::move(list);  // its memory is for the next ones

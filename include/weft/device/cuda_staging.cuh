@@ -3,9 +3,11 @@
 //! @file Pinned memory through which the host's bytes go to a GPU.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstring>
+#include <vector>
 
 #include <cuda_runtime_api.h>
 
@@ -16,8 +18,9 @@
 
 namespace weft::detail {
 
-//! A ring of pinned buffers. A GPU copies from one while the host fills the next, so that an upload
-//! waits for the stream only when the ring is full; from pageable memory each would.
+//! Rings of pinned buffers. A GPU copies from one while the host fills the next, so that an upload
+//! waits for the stream only when a ring is full; from pageable memory each would. Large pieces
+//! have a ring of two: what is pinned stays.
 class CudaStaging {
  public:
   CudaStaging() = default;
@@ -25,15 +28,14 @@ class CudaStaging {
   CudaStaging& operator=(const CudaStaging&) = delete;
 
   ~CudaStaging() {
-    for (Buffer& buffer : buffers_) {
-      if (buffer.copied != nullptr) cudaEventDestroy(buffer.copied);
-      if (buffer.memory != nullptr) cudaFreeHost(buffer.memory);
-    }
+    for (Buffer& buffer : small_) buffer.free();
+    for (Buffer& buffer : large_) buffer.free();
+    for (void* memory : outgrown_) cudaFreeHost(memory);
   }
 
   //! Copies to the device in the queue's order. The host's bytes may change when it returns.
   void upload(void* to, const void* from, index_t bytes, CudaQueue& queue) {
-    constexpr index_t most = index_t{32} << 20;  // pinned memory stays: not for a whole model
+    constexpr index_t most = index_t{32} << 20;
     for (index_t first = 0; first < bytes; first += most) {
       upload_piece(static_cast<std::byte*>(to) + first, static_cast<const std::byte*>(from) + first,
                    std::min(bytes - first, most), queue);
@@ -46,10 +48,16 @@ class CudaStaging {
     index_t bytes = 0;
     cudaEvent_t copied = nullptr;
     index_t flushes = -1;  // of the queue when it was used
+
+    void free() const {
+      if (copied != nullptr) cudaEventDestroy(copied);
+      if (memory != nullptr) cudaFreeHost(memory);
+    }
   };
 
   void upload_piece(void* to, const void* from, index_t bytes, CudaQueue& queue) {
-    Buffer& buffer = buffers_[next_++ % buffers_.size()];
+    Buffer& buffer = bytes > most_small ? large_[next_large_++ % large_.size()]
+                                        : small_[next_small_++ % small_.size()];
     if (buffer.copied == nullptr) {
       expect_success(cudaEventCreateWithFlags(&buffer.copied, cudaEventDisableTiming),
                      "creating an event");
@@ -64,11 +72,12 @@ class CudaStaging {
     buffer.flushes = queue.flushes();
   }
 
-  static void grow(Buffer& buffer, index_t bytes) {
+  void grow(Buffer& buffer, index_t bytes) {
     constexpr index_t least = 65536;
     index_t size = buffer.bytes < least ? least : buffer.bytes;
     while (size < bytes) size *= 2;
-    if (buffer.memory != nullptr) cudaFreeHost(buffer.memory);
+    // To free it would wait for all that the GPU does, and that may wait for another rank.
+    if (buffer.memory != nullptr) outgrown_.push_back(buffer.memory);
     buffer.memory = nullptr;
     buffer.bytes = 0;
     expect_success(cudaMallocHost(&buffer.memory, static_cast<std::size_t>(size)),
@@ -76,9 +85,12 @@ class CudaStaging {
     buffer.bytes = size;
   }
 
-  // A micro-batch of translations uploads ten arrays.
-  std::array<Buffer, 32> buffers_;
-  std::size_t next_ = 0;
+  static constexpr index_t most_small = index_t{1} << 20;
+
+  std::array<Buffer, 32> small_;  // a micro-batch of translations uploads ten arrays
+  std::array<Buffer, 2> large_;
+  std::size_t next_small_ = 0, next_large_ = 0;
+  std::vector<void*> outgrown_;
 };
 
 }  // namespace weft::detail

@@ -14,7 +14,11 @@
 
 #include <weft/core/float16.hpp>
 
-enum cublasStatus_t { CUBLAS_STATUS_SUCCESS, CUBLAS_STATUS_INVALID_VALUE };
+enum cublasStatus_t {
+  CUBLAS_STATUS_SUCCESS,
+  CUBLAS_STATUS_INVALID_VALUE,
+  CUBLAS_STATUS_NOT_SUPPORTED
+};
 enum cublasComputeType_t {
   CUBLAS_COMPUTE_32F,
   CUBLAS_COMPUTE_32F_FAST_TF32,

@@ -66,7 +66,7 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>, attention_block
 #pragma unroll
   for (int lower = 0; lower < 2; ++lower) {
     total[lower] = row_sum(total[lower]);
-    const bool blind = total[lower] == 0.0f;  // a sequence without keys
+    const bool blind = seen[lower] == 0;  // a sequence without keys
     const index_t row = rows.of_lane(lower);
     if (row < rows.count && threadIdx.x % 4 == 0) {
       log_sums[head.place(rows.begin + row)] =

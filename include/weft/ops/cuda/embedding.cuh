@@ -3,6 +3,8 @@
 //! @file Adding rows to those of a table on a GPU, in a fixed order.
 #pragma once
 
+#include <algorithm>
+#include <bit>
 #include <cub/device/device_radix_sort.cuh>
 
 #include <weft/device/cuda.cuh>
@@ -62,6 +64,7 @@ struct SortByWord {
   token_t* sorted_ids;
   std::int32_t* order;
   std::int32_t N;
+  int bits;  // of a word
   std::size_t scratch_bytes;
   void* scratch;  // or null, to be told how much it has to be
 
@@ -71,7 +74,7 @@ struct SortByWord {
   }
   [[nodiscard]] cudaError_t run(std::size_t& bytes, cudaStream_t stream) const {
     return cub::DeviceRadixSort::SortPairs(scratch, bytes, ids, sorted_ids, numbers, order, N, 0,
-                                           32, stream);
+                                           bits, stream);
   }
   friend bool operator==(const SortByWord&, const SortByWord&) = default;
 };
@@ -82,9 +85,15 @@ inline void add_rows(Cuda& device, const RowAddition& rows) {
   const Tensor<token_t, Cuda> ids(device, shape);
   const Tensor<std::int32_t, Cuda> numbers(device, shape), order(device, shape);
   device.for_rows(rows.N, 1, NumberElement{numbers.data()});
-  SortByWord sort{
-      rows.ids, numbers.data(), ids.data(), order.data(), static_cast<std::int32_t>(rows.N),
-      0,        nullptr};
+  const auto last_word = static_cast<std::uint64_t>(std::max(rows.table.rows() - 1, index_t{1}));
+  SortByWord sort{rows.ids,
+                  numbers.data(),
+                  ids.data(),
+                  order.data(),
+                  static_cast<std::int32_t>(rows.N),
+                  static_cast<int>(std::bit_width(last_word)),
+                  /*scratch_bytes=*/0,
+                  /*scratch=*/nullptr};
   weft::detail::expect_success(sort.run(sort.scratch_bytes, nullptr),
                                "preparing to sort the words of a batch");
   const Memory scratch = device.allocate(static_cast<index_t>(sort.scratch_bytes));

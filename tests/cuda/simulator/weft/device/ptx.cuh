@@ -3,7 +3,10 @@
 //! @file What include/weft/device/ptx.cuh has, by its words and not by the instructions.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -47,6 +50,26 @@ double number(std::uint32_t word, unsigned which) {
   return static_cast<double>(static_cast<float>(read));
 }
 
+//! d of a tensor core. It shifts the terms to the exponent of the largest, with a bit behind a
+//! float's, and cuts off what comes later, of the terms and of their sum.
+//!
+//! **Source.** Fasi, Higham, Mikaitis, Pranesh 2021, "Numerical behavior of NVIDIA tensor cores",
+//! PeerJ Computer Science 7:e330; newer ones have a bit or two more.
+template <std::size_t N>
+float truncated_sum(const std::array<double, N>& terms) {
+  double largest = 0.0, sum = 0.0;
+  for (const double term : terms) largest = std::max(largest, std::abs(term));
+  if (!(largest > 0.0 && std::isfinite(largest))) {
+    for (const double term : terms) sum += term;
+    return static_cast<float>(sum);
+  }
+  const double unit = std::ldexp(1.0, std::ilogb(largest) - 24);
+  for (const double term : terms) sum += std::trunc(term / unit) * unit;
+  const float rounded = static_cast<float>(sum);
+  return std::abs(static_cast<double>(rounded)) > std::abs(sum) ? std::nextafter(rounded, 0.0f)
+                                                                : rounded;
+}
+
 //! d += a b of factors of such numbers.
 template <class Number>
 void multiply(float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1) {
@@ -55,19 +78,21 @@ void multiply(float (&d)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std:
   threads.exchange(~0u, Factors{{a[0], a[1], a[2], a[3]}, {b0, b1}}, [&](auto of_lane) {
     for (unsigned i = 0; i < 4; ++i) {
       const unsigned lower = i / 2, column = 2 * t + i % 2;
-      double sum = static_cast<double>(d[i]);
+      constexpr unsigned numbers = sizeof(std::uint32_t) / sizeof(Number);  // in a word
+      std::array<double, 1 + 4 * 2 * numbers> terms{static_cast<double>(d[i])};
+      std::size_t next = 1;
       // A row of a is in four lanes, a column of b too: two words of each, of neighbours.
       for (unsigned lane = 0; lane < 4; ++lane) {
         const Factors& left = of_lane(g * 4 + lane);
         const Factors& right = of_lane(column * 4 + lane);
         for (unsigned word = 0; word < 2; ++word) {
-          for (unsigned which = 0; which < sizeof(word) / sizeof(Number); ++which) {
-            sum += number<Number>(left.a[word * 2 + lower], which) *
-                   number<Number>(right.b[word], which);
+          for (unsigned which = 0; which < numbers; ++which) {
+            terms[next++] = number<Number>(left.a[word * 2 + lower], which) *
+                            number<Number>(right.b[word], which);
           }
         }
       }
-      d[i] = static_cast<float>(sum);
+      d[i] = truncated_sum(terms);
     }
     return 0;
   });
