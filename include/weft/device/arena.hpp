@@ -3,8 +3,6 @@
 //! @file Memory that is asked of the system once and then reused.
 #pragma once
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <array>
 #include <atomic>
@@ -13,12 +11,13 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <utility>
 #include <vector>
 
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
+#include <weft/device/host_memory.hpp>
+#include <weft/device/memory_source.hpp>
 
 namespace weft {
 
@@ -88,31 +87,13 @@ struct Memory::Block {
   bool free;                 //!< whether nobody does
 };
 
-//! Where an arena's segments come from: the system's memory, or a GPU's.
-struct MemorySource {
-  index_t alignment;                //!< of segments and blocks, in bytes
-  void* (*request)(index_t bytes);  //!< null where there is no more
-  //! Takes a segment back.
-  void (*give_back)(void* segment);
-};
-
-//! The system's memory in blocks that are aligned to a cache line; of pages of 2 MiB where the
-//! system has them: a training step of the base Transformer takes a tenth less time.
-inline constexpr MemorySource host_memory{
-    64,
-    [](index_t bytes) {
-      const auto size = static_cast<std::size_t>(bytes);
-      void* segment = ::operator new (size, std::align_val_t{2 << 20}, std::nothrow);
-      if (segment != nullptr) madvise(segment, size, MADV_HUGEPAGE);  // a wish
-      return segment;
-    },
-    [](void* segment) { ::operator delete (segment, std::align_val_t{2 << 20}); }};
-
 //! A best-fit allocator over large segments; neighbouring free blocks are joined.
 //!
 //! Lists of size classes never stop growing when shapes vary from batch to batch: after 60 steps
 //! of sentence batches they held 1,460 MB for 309 MB in use. Joining free neighbours keeps what is
-//! held near the peak of what is used; whole segments go back to the system where it would not be.
+//! held near the peak of what is used; a segment that can grow does so by no more than is missing
+//! behind what is free at its end, and whole segments go back to the system where more would be
+//! held.
 //!
 //! Blocks are aligned as their source says. Thread-safe: a tensor may be dropped on any thread.
 class Arena {
@@ -123,7 +104,7 @@ class Arena {
   Arena& operator=(const Arena&) = delete;
 
   ~Arena() {
-    for (std::byte* segment : segments_) source_.give_back(segment);
+    for (const Segment& segment : segments_) source_.give_back(segment);
   }
 
   //! **Errors.** std::bad_alloc's text is of no use to a reader: a SystemError says what was asked
@@ -165,7 +146,6 @@ class Arena {
   friend Memory;
   using Block = Memory::Block;
 
-  static constexpr index_t segment_bytes = index_t{16} << 20;
   static constexpr int bins = 48;
   static constexpr std::size_t records_at_once = 64;
 
@@ -239,29 +219,51 @@ class Arena {
     return nullptr;
   }
 
+  //! A block of at least `size` that the system had to be asked for.
   Block* grow(index_t size) {
-    const index_t bytes = size > segment_bytes ? size : segment_bytes;
+    if (Block* block = grow_last_segment(size); block != nullptr) return block;
     // Arrays that grow, such as a decoder's caches, leave segments that are all too small.
-    const index_t most = 2 * std::max(statistics_.peak, statistics_.live + bytes) + segment_bytes;
-    give_back_segments(most - bytes);
-    Block* block = new_record();
-    void* memory = source_.request(bytes);
-    if (memory == nullptr) {
+    const index_t most = 2 * std::max(statistics_.peak, statistics_.live + size) + least_segment;
+    give_back_segments(most - size);
+    Segment segment = source_.request(size);
+    if (segment.data == nullptr) {
       give_back_segments(0);
-      memory = source_.request(bytes);
+      segment = source_.request(size);
     }
-    if (memory == nullptr) {
-      free_record(block);
-      throw SystemError(text("out of memory: asked the system for ", bytes, " bytes while holding ",
+    if (segment.data == nullptr) {
+      throw SystemError(text("out of memory: asked the system for ", size, " bytes while holding ",
                              statistics_.held, ", of which ", statistics_.live, " are in use"));
     }
-    segments_.push_back(static_cast<std::byte*>(memory));
+    segments_.push_back(segment);
+    count_request(segment.size);
+    last_ = new_block(segment.data, segment.size, nullptr, nullptr);
+    return last_;
+  }
+
+  //! The same from what is free at the end of the last segment and what was missing behind it; null
+  //! if the segment cannot grow by that.
+  Block* grow_last_segment(index_t size) {
+    if (last_ == nullptr) return nullptr;
+    Segment& segment = segments_.back();
+    const index_t before = segment.size;
+    const index_t missing = last_->free ? size - last_->size : size;
+    if (segment.room - before < missing) return nullptr;
+    Block* const last = last_;
+    Block* const block = last->free ? last : new_block(segment.data + before, 0, last, nullptr);
+    if (!source_.grow(segment, missing)) {
+      if (block != last) absorb_next(last);
+      return nullptr;
+    }
+    count_request(segment.size - before);
+    if (block == last) remove(block);  // from those that are free
+    block->size += segment.size - before;
+    last_ = block;
+    return block;
+  }
+
+  void count_request(index_t bytes) {
     statistics_.held += bytes;
     ++statistics_.system_requests;
-    block->data = segments_.back();
-    block->size = bytes;
-    block->previous = block->next = nullptr;
-    return block;
   }
 
   //! Gives whole free segments back as long as more than `most` bytes are held.
@@ -272,9 +274,13 @@ class Arena {
         Block* const next = block->free_next;
         if (block->previous == nullptr && block->next == nullptr) {
           remove(block);
-          std::erase(segments_, block->data);
-          statistics_.held -= block->size;
-          source_.give_back(block->data);
+          if (block == last_) last_ = nullptr;
+          const auto segment =
+              std::find_if(segments_.begin(), segments_.end(),
+                           [&](const Segment& s) { return s.data == block->data; });
+          statistics_.held -= segment->size;
+          source_.give_back(*segment);
+          segments_.erase(segment);
           free_record(block);
         }
         block = next;
@@ -285,13 +291,8 @@ class Arena {
   //! Gives back what `block` has beyond `size`.
   void split(Block& block, index_t size) {
     if (block.size - size < source_.alignment) return;
-    Block* rest = new_record();
-    rest->data = block.data + size;
-    rest->size = block.size - size;
-    rest->previous = &block;
-    rest->next = block.next;
-    if (block.next != nullptr) block.next->previous = rest;
-    block.next = rest;
+    Block* const rest = new_block(block.data + size, block.size - size, &block, block.next);
+    if (last_ == &block) last_ = rest;
     block.size = size;
     insert(rest);
   }
@@ -301,19 +302,28 @@ class Arena {
     block->size += next->size;
     block->next = next->next;
     if (next->next != nullptr) next->next->previous = block;
+    if (last_ == next) last_ = block;
     free_record(next);
   }
 
-  //! Records lie apart from what they describe: that may be memory which only a GPU can reach.
-  Block* new_record() {
+  //! A block between its neighbours in a segment. Its record lies apart from what it describes:
+  //! that may be memory which only a GPU can reach.
+  Block* new_block(std::byte* data, index_t size, Block* previous, Block* next) {
     if (spare_ == nullptr) {
       records_.push_back(std::make_unique<std::array<Block, records_at_once>>());
       for (Block& record : *records_.back()) free_record(&record);
     }
-    Block* record = spare_;
-    spare_ = record->free_next;
-    record->arena = this;
-    return record;
+    Block* const block = spare_;
+    spare_ = block->free_next;
+    block->arena = this;
+    block->data = data;
+    block->size = size;
+    block->previous = previous;
+    block->next = next;
+    block->free = false;
+    if (previous != nullptr) previous->next = block;
+    if (next != nullptr) next->previous = block;
+    return block;
   }
 
   void free_record(Block* record) {
@@ -326,7 +336,8 @@ class Arena {
   Block* bins_[bins] = {};
   Block* spare_ = nullptr;
   std::vector<std::unique_ptr<std::array<Block, records_at_once>>> records_;
-  std::vector<std::byte*> segments_;
+  std::vector<Segment> segments_;
+  Block* last_ = nullptr;  //!< of the last segment; null once that went back
   ArenaStatistics statistics_;
   bool keeps_segments_ = false;
 };

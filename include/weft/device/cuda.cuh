@@ -24,6 +24,7 @@
 #include <weft/device/cuda_queue.cuh>
 #include <weft/device/cuda_staging.cuh>
 #include <weft/device/device.hpp>
+#include <weft/device/memory_source.hpp>
 #include <weft/device/nvml.hpp>
 #include <weft/device/product_precision.hpp>
 #include <weft/device/worker.hpp>
@@ -255,17 +256,18 @@ class Cuda {
  private:
   static constexpr MemorySource gpu_memory{
       256,  // what cuBLASLt wants of its workspace
-      [](index_t bytes) -> void* {
+      [](index_t bytes) -> Segment {
+        const index_t size = std::max(bytes, least_segment);
         void* memory = nullptr;
-        const cudaError_t status = cudaMalloc(&memory, static_cast<std::size_t>(bytes));
+        const cudaError_t status = cudaMalloc(&memory, static_cast<std::size_t>(size));
         if (status != cudaErrorMemoryAllocation) {
           detail::expect_success(status, "allocating memory of a GPU");
-          return memory;
+          return {static_cast<std::byte*>(memory), size, size};
         }
         cudaGetLastError();  // an error that is told is over
-        return nullptr;
+        return {};
       },
-      [](void* segment) { cudaFree(segment); }};
+      [](const Segment& segment) { cudaFree(segment.data); }};
 
   //! **Errors.** CudaError without a driver, or with one older than the toolkit's least.
   static void expect_driver() {

@@ -5,6 +5,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <mutex>
@@ -16,6 +17,7 @@
 #include <weft/device/arena.hpp>
 #include <weft/device/cpu.hpp>
 #include <weft/device/device.hpp>
+#include <weft/device/memory_source.hpp>
 #include <weft/device/worker.hpp>
 #include <weft/ops/attention_problem.hpp>
 #include <weft/ops/column_sums.hpp>
@@ -37,19 +39,20 @@ class FarMemory {
     return memory;
   }
 
-  void* request(index_t bytes) {
+  Segment request(index_t bytes) {
     const std::scoped_lock lock(mutex_);
-    const auto size = static_cast<std::size_t>(bytes);
-    void* segment = mmap(nullptr, size, access(), MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (segment == MAP_FAILED) return nullptr;
-    segments_[segment] = size;
-    return segment;
+    const index_t size = std::max(bytes, least_segment);
+    void* memory =
+        mmap(nullptr, static_cast<std::size_t>(size), access(), MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) return {};
+    segments_[memory] = static_cast<std::size_t>(size);
+    return {static_cast<std::byte*>(memory), size, size};
   }
 
-  void give_back(void* segment) {
+  void give_back(const Segment& segment) {
     const std::scoped_lock lock(mutex_);
-    munmap(segment, segments_[segment]);
-    segments_.erase(segment);
+    munmap(segment.data, segments_[segment.data]);
+    segments_.erase(segment.data);
   }
 
   void open() {
@@ -64,7 +67,7 @@ class FarMemory {
  private:
   [[nodiscard]] int access() const { return operations_ > 0 ? PROT_READ | PROT_WRITE : PROT_NONE; }
   void protect() {
-    for (const auto& [segment, size] : segments_) mprotect(segment, size, access());
+    for (const auto& [memory, size] : segments_) mprotect(memory, size, access());
   }
 
   std::mutex mutex_;
@@ -134,7 +137,7 @@ class FarDevice {
 
   static constexpr MemorySource far_memory{
       64, [](index_t bytes) { return detail::FarMemory::all().request(bytes); },
-      [](void* segment) { detail::FarMemory::all().give_back(segment); }};
+      [](const Segment& segment) { detail::FarMemory::all().give_back(segment); }};
 
   Cpu engine_;
   Arena arena_;
@@ -193,8 +196,9 @@ inline void attention_backward(testing::FarDevice& device,
                                const AttentionBackward<testing::FarDevice>& a, AnyHeadSize head) {
   device.run([&](Cpu& engine) {
     with_near_layouts(engine, a.problem, [&](const AttentionProblem<Cpu>& problem) {
-      attention_backward(engine, AttentionBackward<Cpu>{problem, a.q, a.k, a.v, a.out, a.log_sums,
-                                                        a.dout, a.dq, a.dk, a.dv},
+      attention_backward(engine,
+                         AttentionBackward<Cpu>{problem, a.q, a.k, a.v, a.out, a.log_sums, a.dout,
+                                                a.dq, a.dk, a.dv},
                          head);
     });
   });
