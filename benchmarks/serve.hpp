@@ -11,13 +11,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include <sys/resource.h>
-
 #include <cstdio>
 #include <exception>
+#include <fstream>
 #include <functional>
 #include <iostream>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,14 +42,17 @@ inline weft::ProductPrecision precision(const Json& settings) {
                                                               : weft::ProductPrecision::float32;
 }
 
-//! The most memory of the process so far, in bytes.
+//! The most memory of the process so far, in bytes. getrusage's count goes on from that of the
+//! process which started this one.
 inline long peak_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return usage.ru_maxrss * 1024L;
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmHWM:")) return 1024L * std::stol(line.substr(6));
+  }
+  throw std::runtime_error("/proc/self/status says no VmHWM");
 }
 
-//! The same before a model was made: libraries and the program itself.
+//! The same before a model was made: the program and what it has touched of its libraries.
 inline long program_bytes = 0;
 
 //! The most memory of the process so far, and what weft's pools account for it.
