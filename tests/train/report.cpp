@@ -65,6 +65,6 @@ TEST_CASE("memory is told by what it is for") {
   CHECK(trained[0].parameters == uses[0].parameters);
 
   const std::string page = to_html({.title = "A run", .memory = trained});
-  CHECK(has(page, "cpu:1, 16.8 MB taken from the system"));
+  CHECK(has(page, "cpu:1, 2.1 MB taken from the system"));
   CHECK(has(page, "parameters 0.1 MB"));
 }
