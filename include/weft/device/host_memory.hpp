@@ -23,6 +23,7 @@ namespace weft {
 //! Blocks are aligned to a cache line. Pages are of 2 MiB where the system has them: a training
 //! step of the base Transformer takes a tenth less time.
 struct HostMemory {
+  //! At least so many bytes with addresses behind them, or none.
   static Segment request(index_t bytes) {
     Segment segment = reserve(std::max(bytes, addresses()));
     if (segment.data == nullptr) segment = reserve(std::max(bytes, least_segment));
@@ -31,6 +32,7 @@ struct HostMemory {
     return {};
   }
 
+  //! Asks for at least so many of the bytes behind a segment; false if the system has no more.
   static bool grow(Segment& segment, index_t bytes) {
     const index_t more = round_up(bytes);
     if (mprotect(segment.data + segment.size, static_cast<std::size_t>(more),
@@ -41,6 +43,7 @@ struct HostMemory {
     return true;
   }
 
+  //! Gives memory and addresses back.
   static void give_back(const Segment& segment) {
     munmap(segment.data, static_cast<std::size_t>(segment.room));
   }

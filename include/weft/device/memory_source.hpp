@@ -20,6 +20,7 @@ struct Segment {
 struct MemorySource {
   index_t alignment;                  //!< of segments and blocks, in bytes
   Segment (*request)(index_t bytes);  //!< at least so many, or none
+  //! Takes a segment back.
   void (*give_back)(const Segment& segment);
   //! Makes a segment with room larger by at least so many bytes, in its place; false if there is no
   //! more memory. Not needed of a source whose segments have no room.
