@@ -16,9 +16,7 @@
 namespace weft {
 
 //! The system's memory, in ranges of addresses that grow in their place: addresses as far as the
-//! machine has memory, of which no more is asked for than is used. With segments side by side a
-//! layer over 4,096 words held 268 MB for 228 in use: large tensors did not fit into what others
-//! had left at the end of a segment.
+//! machine has memory, of which no more is asked for than is used; see decision 0021.
 //!
 //! Blocks are aligned to a cache line. Pages are of 2 MiB where the system has them: a training
 //! step of the base Transformer takes a tenth less time.
