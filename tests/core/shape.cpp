@@ -44,3 +44,14 @@ TEST_CASE("five extents or a negative one are refused") {
   CHECK(message_of<ShapeError>([] { return Shape{1, 2, 3, 4, 5}; }) == "Shape: rank 5 > 4");
   CHECK(message_of<ShapeError>([] { return Shape{2, -3}; }) == "Shape: extent -3 is negative");
 }
+
+TEST_CASE("more elements than memory holds are refused, also where their number overflows") {
+  constexpr index_t million = 1'000'000, much = index_t{1} << 31;
+  CHECK(Shape{million, million}.size() == million * million);
+  CHECK(message_of<ShapeError>([] {
+          return Shape{much, much};
+        }) == "Shape: (2147483648, 2147483648) has more elements than memory holds");
+  CHECK_THROWS_AS((Shape{much, much, much}), ShapeError);  // 2^93, which would be 0 elements
+  CHECK_THROWS_AS((Shape{2, much}.with_first(much)), ShapeError);
+  CHECK(Shape{much, 0}.size() == 0);
+}

@@ -19,7 +19,7 @@ class Shape {
 
   constexpr Shape() = default;
 
-  //! **Errors.** ShapeError for more than four extents, or a negative one.
+  //! **Errors.** ShapeError for more than four extents, a negative one, or 2^56 elements and more.
   constexpr Shape(std::initializer_list<index_t> extents) {
     if (extents.size() > max_rank) throw ShapeError(text("Shape: rank ", extents.size(), " > 4"));
     rank_ = static_cast<int>(extents.size());
@@ -28,6 +28,7 @@ class Shape {
       if (extent < 0) throw ShapeError(text("Shape: extent ", extent, " is negative"));
       extents_[at++] = extent;
     }
+    expect_size();
   }
 
   //! How many extents there are.
@@ -48,9 +49,12 @@ class Shape {
   [[nodiscard]] constexpr index_t rows() const { return extents_[0] * extents_[1] * extents_[2]; }
 
   //! The same shape with another first extent.
+  //!
+  //! **Errors.** ShapeError for 2^56 elements and more.
   [[nodiscard]] constexpr Shape with_first(index_t extent) const {
     Shape shape = *this;
     shape.extents_[static_cast<std::size_t>(max_rank - rank_)] = extent;
+    shape.expect_size();
     return shape;
   }
 
@@ -66,6 +70,18 @@ class Shape {
   }
 
  private:
+  //! So many that nobody's memory holds them; their number of bytes would not overflow yet.
+  static constexpr double too_many = 0x1p56;
+
+  constexpr void expect_size() const {
+    double elements = 1.0;  // which does not overflow
+    for (const index_t extent : extents_) elements *= static_cast<double>(extent);
+    if (elements >= too_many) refuse();
+  }
+  [[noreturn]] void refuse() const {
+    throw ShapeError(text("Shape: ", to_text(*this), " has more elements than memory holds"));
+  }
+
   std::array<index_t, max_rank> extents_{1, 1, 1, 1};
   int rank_ = 0;
 };
