@@ -151,21 +151,40 @@ TEST_CASE("a large block takes what is free at the end, and asks for no more tha
 TEST_CASE("where addresses are limited, none are reserved ahead") {
   rlimit limit{};
   REQUIRE(getrlimit(RLIMIT_AS, &limit) == 0);
-  const rlim_t before = std::exchange(limit.rlim_cur, rlim_t{1} << 60);
+  const rlim_t before = std::exchange(limit.rlim_cur, std::min(limit.rlim_max, rlim_t{1} << 60));
   REQUIRE(setrlimit(RLIMIT_AS, &limit) == 0);
   {
     const Segment segment = HostMemory::request(3 * mebibyte);
-    CHECK(segment.size == 4 * mebibyte);
+    CHECK(segment.size == 16 * mebibyte);  // what is left would be lost to others
     CHECK(segment.room == 16 * mebibyte);
     HostMemory::give_back(segment);
     Arena arena;
     std::vector<Piece> pieces;
     for (unsigned char i = 1; i < 30; ++i) pieces.push_back(take(arena, mebibyte, i));
     for (const Piece& piece : pieces) CHECK(is_intact(piece));
-    CHECK(arena.statistics().held == 30 * mebibyte);
+    CHECK(arena.statistics().held == 32 * mebibyte);
   }
   limit.rlim_cur = before;
   REQUIRE(setrlimit(RLIMIT_AS, &limit) == 0);
+}
+
+TEST_CASE("what the system refuses changes no segment") {
+  rlimit limit{};
+  REQUIRE(getrlimit(RLIMIT_DATA, &limit) == 0);
+  Segment segment = HostMemory::request(mebibyte);
+  REQUIRE(segment.data != nullptr);
+  const Segment before = segment;
+  rlimit none{1, limit.rlim_max};  // of 0 the system makes an exception
+  REQUIRE(setrlimit(RLIMIT_DATA, &none) == 0);
+  const bool grew = HostMemory::grow(segment, mebibyte);
+  const Segment another = HostMemory::request(mebibyte);
+  REQUIRE(setrlimit(RLIMIT_DATA, &limit) == 0);
+  CHECK_FALSE(grew);
+  CHECK(another.data == nullptr);
+  CHECK(segment.size == before.size);
+  std::memset(segment.data, 1, static_cast<std::size_t>(segment.size));
+  CHECK(HostMemory::grow(segment, mebibyte));
+  HostMemory::give_back(segment);
 }
 
 TEST_CASE("a segment that cannot grow is followed by another") {
@@ -199,6 +218,34 @@ TEST_CASE("a segment that cannot grow is followed by another") {
   CHECK(arena.statistics().live == 0);
   const Memory all = arena.allocate(1344);  // what the last segment has now
   CHECK(arena.statistics().system_requests == 5);
+}
+
+TEST_CASE("a free end that cannot grow stays what it was") {
+  static bool grows;
+  grows = false;
+  static std::array<std::byte, 4096> bytes[2];
+  static std::size_t taken;
+  taken = 0;
+  Arena arena({64,
+               [](index_t size) {
+                 return Segment{bytes[taken++].data(), size, 4096};
+               },
+               [](const Segment&) {},
+               [](Segment& segment, index_t more) {
+                 if (grows) segment.size += more;
+                 return grows;
+               }});
+  const Memory first = arena.allocate(64);
+  grows = true;
+  Memory end = arena.allocate(640);
+  grows = false;
+  const std::byte* const at_end = end.data();
+  end = {};
+  const Memory larger = arena.allocate(1280);
+  CHECK(larger.data() == bytes[1].data());
+  end = arena.allocate(640);
+  CHECK(end.data() == at_end);
+  CHECK(arena.statistics().held == 64 + 640 + 1280);
 }
 
 TEST_CASE("what is held stays near the peak under ever other shapes") {
@@ -331,14 +378,42 @@ TEST_CASE("what is live is counted by what it is for") {
   CHECK(kept(MemoryKind::parameters) == 0);
 }
 
-TEST_CASE("arrays that grow do not leave their old places behind") {
-  Arena arena;
+namespace {
+
+//! Segments of what is asked for, as a GPU's are.
+constexpr MemorySource without_room{
+    64,
+    [](index_t bytes) {
+      void* data = ::operator new (static_cast<std::size_t>(bytes), std::align_val_t{64});
+      return Segment{static_cast<std::byte*>(data), bytes, bytes};
+    },
+    [](const Segment& segment) { ::operator delete (segment.data, std::align_val_t{64}); }};
+
+//! An array that grew from 1 MiB to `most`, a MiB at a time, to another place each time.
+Memory grown_array(Arena& arena, index_t most) {
   Memory array = arena.allocate(mebibyte);
-  for (index_t size = 2; size <= 200; ++size) array = arena.allocate(size * mebibyte);
-  const ArenaStatistics statistics = arena.statistics();
-  CHECK(statistics.live == 200 * mebibyte);
-  CHECK(statistics.peak == 399 * mebibyte);
-  CHECK(statistics.held <= 2 * statistics.peak + 16 * mebibyte);
-  array = arena.allocate(150 * mebibyte);  // what was given back is not handed out again
-  std::memset(array.data(), 1, std::size_t{150} * mebibyte);
+  for (index_t size = 2; size <= most; ++size) array = arena.allocate(size * mebibyte);
+  CHECK(arena.statistics().live == most * mebibyte);
+  CHECK(arena.statistics().peak == (2 * most - 1) * mebibyte);
+  return array;
+}
+
+}  // namespace
+
+TEST_CASE("arrays that grow do not leave their old places behind") {
+  Arena growing, giving_back(without_room);
+  for (Arena* arena : {&growing, &giving_back}) {
+    Memory array = grown_array(*arena, 200);
+    const ArenaStatistics statistics = arena->statistics();
+    CHECK(statistics.held <= 2 * statistics.peak + 16 * mebibyte);
+    array = arena->allocate(150 * mebibyte);  // what was given back is not handed out again
+    std::memset(array.data(), 1, std::size_t{150} * mebibyte);
+  }
+}
+
+TEST_CASE("segments that are to be kept do not go back") {
+  Arena arena(without_room);
+  arena.keep_segments(true);
+  const Memory array = grown_array(arena, 40);
+  CHECK(arena.statistics().held == 40 * 41 / 2 * mebibyte);  // no old place has room for the next
 }

@@ -91,9 +91,9 @@ struct Memory::Block {
 //!
 //! Lists of size classes never stop growing when shapes vary from batch to batch: after 60 steps
 //! of sentence batches they held 1,460 MB for 309 MB in use. Joining free neighbours keeps what is
-//! held near the peak of what is used; a segment that can grow does so by no more than is missing
-//! behind what is free at its end, and whole segments go back to the system where more would be
-//! held.
+//! held near the peak of what is used. A segment with room grows by no more than is missing behind
+//! what is free at its end, and never shrinks; of those without, free ones go back to the system
+//! where more would be held.
 //!
 //! Blocks are aligned as their source says. Thread-safe: a tensor may be dropped on any thread.
 class Arena {
@@ -108,9 +108,11 @@ class Arena {
   }
 
   //! **Errors.** std::bad_alloc's text is of no use to a reader: a SystemError says what was asked
-  //! for and what is held.
+  //! for and what is held. After any error the arena is as it was.
   [[nodiscard]] Memory allocate(index_t bytes) {
     const std::scoped_lock lock(mutex_);
+    // A block and what is left behind it: nothing may fail between them.
+    if (spare_ == nullptr || spare_->free_next == nullptr) add_records();
     const index_t size = round_up(bytes < 1 ? 1 : bytes);
     Block* block = take_best_fit(size);
     if (block == nullptr) block = grow(size);
@@ -225,6 +227,7 @@ class Arena {
     // Arrays that grow, such as a decoder's caches, leave segments that are all too small.
     const index_t most = 2 * std::max(statistics_.peak, statistics_.live + size) + least_segment;
     give_back_segments(most - size);
+    segments_.reserve(segments_.size() + 1);
     Segment segment = source_.request(size);
     if (segment.data == nullptr) {
       give_back_segments(0);
@@ -307,12 +310,8 @@ class Arena {
   }
 
   //! A block between its neighbours in a segment. Its record lies apart from what it describes:
-  //! that may be memory which only a GPU can reach.
+  //! that may be memory which only a GPU can reach. There has to be one to spare.
   Block* new_block(std::byte* data, index_t size, Block* previous, Block* next) {
-    if (spare_ == nullptr) {
-      records_.push_back(std::make_unique<std::array<Block, records_at_once>>());
-      for (Block& record : *records_.back()) free_record(&record);
-    }
     Block* const block = spare_;
     spare_ = block->free_next;
     block->arena = this;
@@ -324,6 +323,11 @@ class Arena {
     if (previous != nullptr) previous->next = block;
     if (next != nullptr) next->previous = block;
     return block;
+  }
+
+  void add_records() {
+    records_.push_back(std::make_unique<std::array<Block, records_at_once>>());
+    for (Block& record : *records_.back()) free_record(&record);
   }
 
   void free_record(Block* record) {

@@ -16,18 +16,18 @@
 namespace weft {
 
 //! The system's memory, in ranges of addresses that grow in their place: addresses as far as the
-//! machine has memory, of which no more is asked for than is used; see decision 0021.
+//! machine has memory, up to 64 GiB, of which no more is asked for than is used; see decision 0021.
 //!
 //! Blocks are aligned to a cache line. Pages are of 2 MiB where the system has them: a training
 //! step of the base Transformer takes a tenth less time.
 struct HostMemory {
   //! At least so many bytes with addresses behind them, or none.
   static Segment request(index_t bytes) {
-    Segment segment = reserve(std::max(bytes, addresses()));
-    if (segment.data == nullptr) segment = reserve(std::max(bytes, least_segment));
-    if (segment.data == nullptr || grow(segment, bytes)) return segment;
-    give_back(segment);
-    return {};
+    const index_t ahead = std::max(bytes, addresses()), least = std::max(bytes, least_segment);
+    Segment segment = ahead > least ? take(ahead, bytes) : Segment{};
+    if (segment.data == nullptr) segment = take(least, least);
+    if (segment.data == nullptr) segment = take(bytes, bytes);
+    return segment;
   }
 
   //! Asks for at least so many of the bytes behind a segment; false if the system has no more.
@@ -51,6 +51,14 @@ struct HostMemory {
 
   static index_t round_up(index_t bytes) { return (bytes + page - 1) / page * page; }
 
+  //! `bytes` of memory in a range of addresses with `room`, or none.
+  static Segment take(index_t room, index_t bytes) {
+    Segment segment = reserve(room);
+    if (segment.data == nullptr || grow(segment, bytes)) return segment;
+    give_back(segment);
+    return {};
+  }
+
   //! Addresses that begin at a page, and no memory.
   static Segment reserve(index_t bytes) {
     const index_t room = round_up(bytes);
@@ -66,16 +74,19 @@ struct HostMemory {
     return {first + before, 0, room};
   }
 
-  //! How many bytes a range has room for at least. Where addresses are limited (`ulimit -v`), those
-  //! that are reserved would be missing elsewhere.
+  //! How many bytes a range has room for, if that is not to be decided by what is asked for. Where
+  //! addresses are limited (`ulimit -v`), those that are reserved would be missing elsewhere; where
+  //! they are not, a process has 2^47, and a thread sanitizer leaves it 2^40, for many devices.
   static index_t addresses() {
     rlimit limit{};
     struct sysinfo machine {};
     if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY ||
         sysinfo(&machine) != 0) {
-      return least_segment;
+      return 0;
     }
-    return static_cast<index_t>((machine.totalram + machine.totalswap) * machine.mem_unit);
+    const auto memory =
+        static_cast<index_t>((machine.totalram + machine.totalswap) * machine.mem_unit);
+    return std::min(memory, index_t{64} << 30);
   }
 };
 

@@ -27,7 +27,7 @@ struct MemorySource {
   bool (*grow)(Segment& segment, index_t bytes) = nullptr;
 };
 
-//! What a source that cannot grow its segments asks for at least, in bytes.
+//! What segments that will not grow have at least, in bytes, where the system has so many.
 inline constexpr index_t least_segment = index_t{16} << 20;
 
 }  // namespace weft

@@ -34,13 +34,13 @@ class Worker {
   ~Worker() {
     {
       const std::scoped_lock lock(mutex_);
-      //! Queues a task and returns at once. Thread-safe.
       stop_ = true;
     }
     filled_.notify_one();
     thread_.join();
   }
 
+  //! Queues a task and returns at once. Thread-safe.
   void submit(Task task) {
     {
       const std::scoped_lock lock(mutex_);

@@ -3,6 +3,7 @@
 //! @file What a device's memory is used for.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -21,10 +22,11 @@ struct MemoryUse {
   index_t activations = 0;  //!< and all else, when it was most
   index_t held = 0;         //!< taken from the system
 
-  //! What was never needed at once: pieces between the others, and what is asked for ahead.
-  [[nodiscard]] index_t unused() const {
-    return held - parameters - gradients - optimizer - activations;
-  }
+  //! What was needed at once, when it was most.
+  [[nodiscard]] index_t used() const { return parameters + gradients + optimizer + activations; }
+  //! What never was: pieces between the others, and what is asked for ahead. None where the pool
+  //! has given back since.
+  [[nodiscard]] index_t unused() const { return std::max(held - used(), index_t{0}); }
 };
 
 //! The use of a device that counts its memory, from its making on.

@@ -105,7 +105,7 @@ footer{margin-top:2.5rem;color:var(--quiet);font-size:.85rem}
 [[nodiscard]] inline std::string html(const std::vector<MemoryUse>& devices) {
   std::string out = "<h2>Memory</h2>\n";
   index_t most = 1;
-  for (const MemoryUse& device : devices) most = std::max(most, device.held);
+  for (const MemoryUse& device : devices) most = std::max({most, device.held, device.used()});
   for (const MemoryUse& device : devices) {
     const std::pair<const char*, index_t> parts[] = {{"parameters", device.parameters},
                                                      {"gradients", device.gradients},
