@@ -89,6 +89,18 @@ __device__ inline void multiply_tf32(float (&d)[4], const std::uint32_t (&a)[4],
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 
+//! Four matrices of 8 rows of 4 words: word i of a lane is word t in row g of matrix i.
+//!
+//! **Layout.** Lane 8 i + r gives where row r of matrix i lies in shared memory, at a multiple of
+//! 16 bytes.
+__device__ inline void load_matrices(std::uint32_t (&words)[4], const std::uint32_t* row) {
+  const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(row));
+  asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
+               : "=r"(words[0]), "=r"(words[1]), "=r"(words[2]), "=r"(words[3])
+               : "r"(address)
+               : "memory");
+}
+
 //! Four matrices of 8 x 8 numbers of 16 bits, transposed: word i of a lane is the pair of rows 2 t
 //! and 2 t + 1 of matrix i, column g.
 //!

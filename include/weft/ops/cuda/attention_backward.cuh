@@ -27,7 +27,8 @@ struct AttentionDeltaRow {
 
 //! A block has the queries that it has in the forward pass, and finds their gradients.
 template <class Products, int Columns>
-__global__ void __launch_bounds__(32 * attention_warps<Columns>, attention_blocks<Columns>)
+__global__ void __launch_bounds__(32 * attention_warps<Columns>,
+                                  attention_blocks<Products, Columns, 2>())
     attention_query_gradients(CudaHead head, HeadRows<const float> q, HeadRows<const float> k,
                               HeadRows<const float> v, const float* log_sums, const float* deltas,
                               HeadRows<const float> dout, HeadRows<float> dq) {
@@ -38,8 +39,8 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>, attention_block
   SharedWords shared;
   const auto queries = shared.tile<typename Block::Tile>(rows.block_rows);
   const auto douts = shared.tile<typename Block::Tile>(rows.block_rows);
-  load_rows(queries, rows.block_rows, head, q, block.query_begin, block.query_end);
-  load_rows(douts, rows.block_rows, head, dout, block.query_begin, block.query_end);
+  const TileSource<Products, Columns> own[] = {{queries, head, q}, {douts, head, dout}};
+  load_rows(own, rows.block_rows, block.query_begin, block.query_end);
 
   index_t seen[2];
   float log_sum[2], delta[2];
@@ -104,8 +105,9 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>)
   const DropoutMask mask = head.mask();
   const KeptKeys kept(shared.next, mask);
   const index_t key_begin = rows.begin + rows.block_first, key_end = rows.begin + rows.count;
-  load_rows(keys, rows.block_rows, head, k, key_begin, key_end);
-  load_rows(values, rows.block_rows, head, v, key_begin, key_end);
+  const TileSource<Products, Columns> own_rows[] = {{keys, head, k}, {values, head, v}};
+  load_rows(own_rows, rows.block_rows, key_begin, key_end);
+  const TileSource<Products, Columns> sources[] = {{queries, head, q}, {douts, head, dout}};
 
   const index_t query_begin = head.query_starts[blockIdx.z];
   const index_t query_end = head.query_starts[blockIdx.z + 1];
@@ -115,8 +117,7 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>)
   WarpPiece dk_sums[own / 8] = {}, dv_sums[own / 8] = {};
   for (index_t tile = head.causal ? rows.block_first / R * R : 0; tile < all_queries; tile += R) {
     __syncthreads();
-    load_rows(queries, R, head, q, query_begin + tile, query_end);
-    load_rows(douts, R, head, dout, query_begin + tile, query_end);
+    load_rows(sources, R, query_begin + tile, query_end);
     // Few keys have one warp, and fewer threads than a tile has queries.
     for (int i = static_cast<int>(threadIdx.x); i < R; i += static_cast<int>(blockDim.x)) {
       if (tile + i >= all_queries) break;

@@ -4,6 +4,7 @@
 //! drops.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include <weft/core/index.hpp>
@@ -21,10 +22,6 @@ template <int Columns>
 constexpr int attention_warps = Columns > 128  ? 2
                                 : Columns > 64 ? 4
                                                : 8;
-//! The least blocks that an SM has room for, of kernels that walk over keys: 16 warps, with 128
-//! registers a thread, where the sums of a large head do not take more.
-template <int Columns>
-constexpr int attention_blocks = (Columns > 128 ? 8 : 16) / attention_warps<Columns>;
 template <class Products, int Columns>
 constexpr int attention_tile = (Products::per_word == 2 ? 64 : 32) / (Columns > 64 ? 2 : 1);
 
@@ -87,28 +84,59 @@ struct BlockRows {
   }
 };
 
-//! Copies rows `first` to `first` + `rows` - 1 of a head; zeros from row `end` on and past the
-//! head.
+//! The rows of a head, and a tile that is to have some of them.
 template <class Products, int Columns>
-__device__ void load_rows(WarpTile<Products, Columns> tile, int rows, const CudaHead& head,
-                          HeadRows<const float> from, index_t first, index_t end) {
-  constexpr int quads = Columns / 4;
-  const float* const source = from.data + head.channel();
-  const auto address = reinterpret_cast<std::uintptr_t>(source);
-  const bool whole = address % 16 == 0 && from.stride % 4 == 0 && head.head_size % 4 == 0;
-  for (int i = static_cast<int>(threadIdx.x); i < rows * quads; i += static_cast<int>(blockDim.x)) {
-    const int row = i / quads, c = i % quads * 4;
-    float4 x = {0.0f, 0.0f, 0.0f, 0.0f};
-    if (first + row < end && c < head.head_size) {
-      const float* const at = source + (first + row) * from.stride + c;
-      const index_t left = head.head_size - c;
-      if (whole) {
-        x = *reinterpret_cast<const float4*>(at);
-      } else {
-        x = {at[0], left > 1 ? at[1] : 0.0f, left > 2 ? at[2] : 0.0f, left > 3 ? at[3] : 0.0f};
+struct TileSource {
+  WarpTile<Products, Columns> tile;
+  const float* data;  // row 0 of the head
+  index_t stride, head_size;
+  bool whole;  // four numbers may be read at once
+
+  __device__ TileSource(WarpTile<Products, Columns> to, const CudaHead& head,
+                        HeadRows<const float> from)
+      : tile(to),
+        data(from.data + head.channel()),
+        stride(from.stride),
+        head_size(head.head_size),
+        whole(reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && stride % 4 == 0 &&
+              head_size % 4 == 0) {}
+
+  //! Four columns of a row, from c on; zeros past the head.
+  [[nodiscard]] __device__ float4 read(index_t row, int c) const {
+    const index_t left = head_size - c;
+    if (left <= 0) return {};
+    const float* const at = data + row * stride + c;
+    if (whole) return *reinterpret_cast<const float4*>(at);
+    return {at[0], left > 1 ? at[1] : 0.0f, left > 2 ? at[2] : 0.0f, left > 3 ? at[3] : 0.0f};
+  }
+};
+
+//! Copies rows `first` to `first` + `rows` - 1 into each tile; zeros from row `end` on. A thread
+//! asks for four places of all tiles before it waits for one.
+template <class Products, int Columns, int N>
+__device__ void load_rows(const TileSource<Products, Columns> (&sources)[N], int rows,
+                          index_t first, index_t end) {
+  constexpr int quads = Columns / 4, at_once = 4;
+  const int all = rows * quads, step = static_cast<int>(blockDim.x);
+  for (int begin = static_cast<int>(threadIdx.x); begin < all; begin += at_once * step) {
+    float4 x[at_once][N] = {};
+#pragma unroll
+    for (int turn = 0; turn < at_once; ++turn) {
+      const int i = begin + turn * step;
+      const index_t row = first + i / quads;
+      if (i >= all || row >= end) continue;
+#pragma unroll
+      for (int n = 0; n < N; ++n) x[turn][n] = sources[n].read(row, i % quads * 4);
+    }
+#pragma unroll
+    for (int turn = 0; turn < at_once; ++turn) {
+      const int i = begin + turn * step;
+      if (i >= all) continue;
+#pragma unroll
+      for (int n = 0; n < N; ++n) {
+        Products::store(sources[n].tile.row(i / quads), i % quads * 4, x[turn][n]);
       }
     }
-    Products::store(tile.row(row), c, x);
   }
 }
 
@@ -170,10 +198,20 @@ __device__ void store_rows(const CudaHead& head, const BlockRows& rows, WarpPiec
 //! Words of shared memory: the block's own rows of `own` arrays, tiles of two others, the keys that
 //! `masked` queries keep, and `numbers` floats.
 template <class Products, int Columns>
-index_t attention_words(int block_rows, int own, int masked, int numbers) {
+constexpr int attention_words(int block_rows, int own, int masked, int numbers) {
   using Tile = WarpTile<Products, Columns>;
   return Tile::size(own * block_rows + 2 * attention_tile<Products, Columns>) +
          masked * KeptKeys::bytes_of_query / 4 + numbers;
+}
+
+//! The least blocks that an SM has room for, of kernels that walk over keys and keep their queries'
+//! rows of `Own` arrays: 16 warps, with 128 registers a thread, where neither the sums of a large
+//! head take more nor a Hopper's 228 KiB of shared memory fewer blocks.
+template <class Products, int Columns, int Own>
+constexpr int attention_blocks() {
+  constexpr int rows = attention_warps<Columns> * warp_rows, reserved = 1024;
+  constexpr int bytes = 4 * attention_words<Products, Columns>(rows, Own, rows, 0) + reserved;
+  return std::min((Columns > 128 ? 8 : 16) / attention_warps<Columns>, 228 * 1024 / bytes);
 }
 
 //! Takes shared memory from its beginning.
@@ -230,13 +268,13 @@ struct CudaQueries {
   __device__ void for_each_tile(SharedWords shared, HeadRows<const float> k,
                                 HeadRows<const float> v, F f) const {
     const Tile keys = shared.tile<Tile>(tile_rows), values = shared.tile<Tile>(tile_rows);
+    const TileSource<Products, Columns> sources[] = {{keys, head, k}, {values, head, v}};
     const KeptKeys kept(shared.next, mask);
     const index_t seen_by_block = seen(rows.block_first + rows.block_rows - 1);
     const index_t seen_by_warp = rows.warp_is_empty() ? 0 : seen(rows.first() + warp_rows - 1);
     for (index_t first = 0; first < seen_by_block; first += tile_rows) {
       __syncthreads();
-      load_rows(keys, tile_rows, head, k, key_begin + first, key_end);
-      load_rows(values, tile_rows, head, v, key_begin + first, key_end);
+      load_rows(sources, tile_rows, key_begin + first, key_end);
       const int in_group = static_cast<int>(first % DropoutMask::group_columns);
       if (mask.active() && in_group == 0) {
         kept.draw(mask, head.query_keys, query_begin, query_end, rows.block_rows, first);

@@ -11,7 +11,8 @@ namespace weft::ops::detail {
 
 //! A block has 16 queries a warp of one head of one sequence, and walks over its keys.
 template <class Products, int Columns>
-__global__ void __launch_bounds__(32 * attention_warps<Columns>, attention_blocks<Columns>)
+__global__ void __launch_bounds__(32 * attention_warps<Columns>,
+                                  attention_blocks<Products, Columns, 1>())
     attention_kernel(CudaHead head, HeadRows<const float> q, HeadRows<const float> k,
                      HeadRows<const float> v, HeadRows<float> out, float* log_sums) {
   using Block = CudaQueries<Products, Columns>;
@@ -20,7 +21,8 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>, attention_block
   if (rows.block_is_empty()) return;
   SharedWords shared;
   const auto queries = shared.tile<typename Block::Tile>(rows.block_rows);
-  load_rows(queries, rows.block_rows, head, q, block.query_begin, block.query_end);
+  const TileSource<Products, Columns> own[] = {{queries, head, q}};
+  load_rows(own, rows.block_rows, block.query_begin, block.query_end);
 
   const float scale = head.scale * log2_e;
   const index_t seen[2] = {block.seen(rows.of_lane(0)), block.seen(rows.of_lane(1))};

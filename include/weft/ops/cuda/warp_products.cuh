@@ -34,8 +34,9 @@ struct WarpTile {
 //! Products of factors that are rounded to Bfloat16 or Float16, in float.
 template <class Rounded>
 struct RoundedProducts {
-  static constexpr int per_word = 2;  //!< numbers in a word of shared memory
-  static constexpr int terms = 16;    //!< that one `mma` adds up
+  static constexpr int per_word = 2;         //!< numbers in a word of shared memory
+  static constexpr int terms = 16;           //!< that one `mma` adds up
+  static constexpr bool adds_apart = false;  //!< whether a tile's sums have to be
 
   struct Left {
     std::uint32_t words[4];
@@ -81,11 +82,13 @@ struct RoundedProducts {
 //! for what is missing, and of the four products the three that matter are added: what is lost of
 //! factors is 2^-21 of a term.
 //!
-//! Tensor cores cut off what does not fit into a sum, where floats are rounded: a mean over 4,000
-//! keys is up to 6e-6 of itself too small (simulated).
+//! Tensor cores cut off what does not fit into a sum, where floats are rounded. So a tile's sums
+//! begin at 0 and are added as floats: a mean over 4,000 keys is off by 5e-7 of itself, and would
+//! be too small by 1.2e-5 (simulated).
 struct FloatProducts {
-  static constexpr int per_word = 1;  //!< numbers in a word of shared memory
-  static constexpr int terms = 8;     //!< that one `mma` adds up
+  static constexpr int per_word = 1;        //!< numbers in a word of shared memory
+  static constexpr int terms = 8;           //!< that one `mma` adds up
+  static constexpr bool adds_apart = true;  //!< whether a tile's sums have to be
 
   //! A float as the sum of two.
   struct Split {
@@ -152,19 +155,25 @@ struct FloatProducts {
 template <int R, class Products, int Columns>
 __device__ void multiply_by_rows(WarpPiece (&scores)[R / 8], WarpTile<Products, Columns> a,
                                  int first, WarpTile<Products, Columns> b) {
-  const int lane = static_cast<int>(threadIdx.x) % 32, g = lane / 4, t = lane % 4;
+  static_assert(R % 16 == 0);
+  const int lane = static_cast<int>(threadIdx.x) % 32;
 #pragma unroll
   for (WarpPiece& piece : scores) {
     for (float& element : piece) element = 0.0f;
   }
-  const std::uint32_t *const upper = a.row(first + g) + t, *const lower = a.row(first + g + 8) + t;
+  // `mma` wants words t and t + 4 of rows g and g + 8 of a, and of row g of each 8 rows of b.
+  const std::uint32_t* const left_row = a.row(first + lane % 16) + lane / 16 * 4;
+  const std::uint32_t* const right_row = b.row(lane / 16 * 8 + lane % 8) + lane / 8 % 2 * 4;
 #pragma unroll 2
   for (int word = 0; word < Columns / Products::per_word; word += 8) {
-    const auto left = Products::left({upper[word], lower[word], upper[word + 4], lower[word + 4]});
+    std::uint32_t words[4];
+    ptx::load_matrices(words, left_row + word);
+    const auto left = Products::left(words);
 #pragma unroll
-    for (int n = 0; n < R / 8; ++n) {
-      const std::uint32_t* const right = b.row(n * 8 + g) + t;
-      Products::multiply(scores[n], left, right[word], right[word + 4]);
+    for (int n = 0; n < R / 8; n += 2) {
+      ptx::load_matrices(words, right_row + n * 8 * b.stride + word);
+      Products::multiply(scores[n], left, words[0], words[1]);
+      Products::multiply(scores[n + 1], left, words[2], words[3]);
     }
   }
 }
@@ -173,12 +182,24 @@ __device__ void multiply_by_rows(WarpPiece (&scores)[R / 8], WarpTile<Products, 
 template <int R, class Products, int Columns, int N>
 __device__ void add_weighted_rows(WarpPiece (&sums)[N], const WarpPiece (&weights)[R / 8],
                                   WarpTile<Products, Columns> b, int first = 0) {
+  constexpr int steps = R / Products::terms;
+  typename Products::Left left[steps];
 #pragma unroll
-  for (int step = 0; step < R / Products::terms; ++step) {
-    const auto left = Products::left(weights, step);
+  for (int step = 0; step < steps; ++step) left[step] = Products::left(weights, step);
 #pragma unroll
-    for (int n = 0; n < N; n += 2) {
-      Products::multiply_rows(sums[n], sums[n + 1], left, b, step, first + n * 8);
+  for (int n = 0; n < N; n += 2) {
+    WarpPiece apart[2] = {};
+    WarpPiece* const pair = Products::adds_apart ? apart : &sums[n];
+#pragma unroll
+    for (int step = 0; step < steps; ++step) {
+      Products::multiply_rows(pair[0], pair[1], left[step], b, step, first + n * 8);
+    }
+    if constexpr (Products::adds_apart) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        sums[n][i] += apart[0][i];
+        sums[n + 1][i] += apart[1][i];
+      }
     }
   }
 }
