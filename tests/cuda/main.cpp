@@ -13,6 +13,10 @@ int main(int argc, char** argv) {
   // Before the first call of CUDA's: kernels of NCCL's that wait for another rank of this process
   // must not stand before those that it waits for.
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", /*overwrite=*/0);
+  // Before the first of NCCL's, which reads them once: ranks may share a GPU, where the kernels of
+  // several connections wait side by side.
+  setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", /*overwrite=*/0);
+  setenv("NCCL_MAX_CTAS", "4", /*overwrite=*/0);
   int gpus = 0;
   const cudaError_t status = cudaGetDeviceCount(&gpus);
   if (status == cudaErrorNoDevice || status == cudaErrorInsufficientDriver || gpus == 0) {

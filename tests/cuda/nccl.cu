@@ -6,7 +6,6 @@
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cstddef>
-#include <cstdlib>
 #include <thread>
 #include <vector>
 
@@ -32,8 +31,6 @@ bool takes_two_ranks() {
   cudaGetDeviceCount(&gpus);
   ncclGetVersion(&version);
   if (gpus > 1) return true;
-  setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", 1);
-  setenv("NCCL_MAX_CTAS", "4", 1);  // kernels of several connections wait side by side
   if (version >= NCCL_VERSION(2, 30, 0)) return true;
   WARN("not run: one GPU, and NCCL " << version << " takes several ranks on it from 2.30 on");
   return false;
@@ -68,6 +65,16 @@ TEST_CASE("a rank sends to itself by NCCL", "[nccl]") {
   CHECK(to_host(numbers) == std::vector{1.0f, 2.0f, 1.0f, 2.0f});
   cudaEventDestroy(begun);
   cudaEventDestroy(ended);
+}
+
+TEST_CASE("a rank that is alone connects to nobody", "[nccl]") {
+  comm::launch_threads(1, comm::Timeout(3), [](Threads& threads) {
+    Cuda device;
+    for (const auto posted_by : {comm::PostedBy::all, comm::PostedBy::pair}) {
+      const comm::NcclDeviceCommunicator<Threads> alone(device, Nccl(threads), posted_by);
+      CHECK(alone.size() == 1);
+    }
+  });
 }
 
 TEST_CASE("ranks over NCCL end with the bits of one device", "[nccl][large]") {

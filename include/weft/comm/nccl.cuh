@@ -320,7 +320,7 @@ class NcclDeviceCommunicator {
       for (int sender = 0; sender < ranks; ++sender) {
         for (int receiver = 0; receiver < ranks; ++receiver) {
           const int apart = (receiver - sender + ranks) % ranks;
-          if (apart != 1 && apart != ranks - 1) continue;
+          if (apart == 0 || (apart != 1 && apart != ranks - 1)) continue;
           if (sender == host.rank()) link(receiver, Message::Direction::send);
           if (receiver == host.rank()) link(sender, Message::Direction::receive);
         }

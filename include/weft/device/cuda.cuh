@@ -257,14 +257,15 @@ class Cuda {
   static constexpr MemorySource gpu_memory{
       256,  // what cuBLASLt wants of its workspace
       [](index_t bytes) -> Segment {
-        const index_t size = std::max(bytes, least_segment);
-        void* memory = nullptr;
-        const cudaError_t status = cudaMalloc(&memory, static_cast<std::size_t>(size));
-        if (status != cudaErrorMemoryAllocation) {
-          detail::expect_success(status, "allocating memory of a GPU");
-          return {static_cast<std::byte*>(memory), size, size};
+        for (const index_t size : {std::max(bytes, least_segment), bytes}) {
+          void* memory = nullptr;
+          const cudaError_t status = cudaMalloc(&memory, static_cast<std::size_t>(size));
+          if (status != cudaErrorMemoryAllocation) {
+            detail::expect_success(status, "allocating memory of a GPU");
+            return {static_cast<std::byte*>(memory), size, size};
+          }
+          cudaGetLastError();  // an error that is told is over
         }
-        cudaGetLastError();  // an error that is told is over
         return {};
       },
       [](const Segment& segment) { cudaFree(segment.data); }};

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstring>
 #include <memory>
+#include <set>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -31,19 +32,24 @@ namespace detail {
 
 //! Lets blocks of a kernel share as much memory as the thread's GPU has for one. What a launch
 //! needs would be too little: the limit is the kernel's, and another device of the GPU, on another
-//! thread, may launch it with longer sequences.
+//! thread, may launch it with longer sequences. A thread says so once of each kernel and GPU.
 template <class... Parameters>
 [[nodiscard]] cudaError_t allow_shared_memory(void (*kernel)(Parameters...)) {
+  thread_local std::set<std::pair<void (*)(Parameters...), int>> allowed;
   int gpu = 0, most = 0;
   cudaFuncAttributes of_kernel{};
   cudaError_t status = cudaGetDevice(&gpu);
+  if (status == cudaSuccess && allowed.contains({kernel, gpu})) return status;
   if (status == cudaSuccess) {
     status = cudaDeviceGetAttribute(&most, cudaDevAttrMaxSharedMemoryPerBlockOptin, gpu);
   }
   if (status == cudaSuccess) status = cudaFuncGetAttributes(&of_kernel, kernel);
-  if (status != cudaSuccess) return status;
-  return cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                              most - static_cast<int>(of_kernel.sharedSizeBytes));
+  if (status == cudaSuccess) {
+    status = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  most - static_cast<int>(of_kernel.sharedSizeBytes));
+  }
+  if (status == cudaSuccess) allowed.insert({kernel, gpu});
+  return status;
 }
 
 //! A kernel with its arguments.

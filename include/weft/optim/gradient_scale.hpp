@@ -28,6 +28,8 @@ struct GradientScale {
   double squares = 0.0;  //!< the sum of the squares of the gradient of the *sum* of losses
   double factor = 0.0;   //!< 0 if nothing is to be changed
   float rounded = 0.0f;  //!< the factor, for `device_scale` of an optimizer's step
+  //! Bytes that would be copied from a GPU without having been written, which memory checkers name.
+  float unused = 0.0f;
 
   GradientScale() = default;
 
