@@ -52,27 +52,30 @@ def torch(program, variants=TORCH):
 
 
 def encoder(name, shape, sequences, length, causal, dropout, layers=1, variants=TORCH,
-            quick=False, apart=True):
-    """Encoder layers, forward, backward and step apart, and together as NAME.iteration."""
+            quick=False, timed=("forward", "backward", "step", "total")):
+    """Encoder layers: forward, backward and step apart, and together as NAME.iteration; or one of
+    these as NAME."""
     C, F = {"small": (128, 512), "base": (512, 2048)}[shape]
     rows = sequences * length
     sizes = (rows, length, sequences, C, F, causal)
-    forward = times(layer(linear, attention, *sizes), layers)
-    backward = times(layer(linear_backward, attention_backward, *sizes), layers)
-    step = adam(layers * (4 * C * C + 2 * C * F + 9 * C + F))
-    total = forward + backward + step + Work(tokens=rows)
-    parts = {"forward": (f"{name}.forward", forward), "backward": (f"{name}.backward", backward),
-             "step": (f"{name}.step", step), "total": (f"{name}.iteration", total)}
+    work = {"forward": times(layer(linear, attention, *sizes), layers),
+            "backward": times(layer(linear_backward, attention_backward, *sizes), layers),
+            "step": adam(layers * (4 * C * C + 2 * C * F + 9 * C + F))}
+    work["total"] = sum(work.values(), Work(tokens=rows))
+
+    def called(time):
+        suffix = {"total": "iteration"}.get(time, time)
+        return f"{name}.{suffix}" if len(timed) > 1 else name
     return Suite(name, "encoder", torch("torch_encoder.py", variants),
                  {"shape": shape, "layers": layers, "causal": causal, "dropout": dropout,
                   "sequences": sequences, "length": length},
-                 parts if apart else {"total": (name, total)}, quick=quick)
+                 {time: (called(time), work[time]) for time in timed}, quick=quick)
 
 
 def growth(name, sequences, length, layers=1):
     """A point of a curve: layers of the base Transformer beside PyTorch as most programs use it."""
     return encoder(f"growth_{name}", "base", sequences, length, False, 0.1, layers,
-                   ("torch_eager",), apart=False)
+                   ("torch_eager",), timed=("total",))
 
 
 def translation(shape, sentences, source, target, quick=False):
@@ -157,8 +160,10 @@ SUITES = [
     translation("tiny", 256, 16, 16, quick=True),
     language_model(),
     chunked_loss(),
-    encoder("long_context_4096", "base", 1, 4096, True, 0.0, apart=False),
-    encoder("long_context_16384", "base", 1, 16384, True, 0.0, apart=False,
+    # Parameters and moments far beyond any cache.
+    encoder("optimizer_step", "base", 1, 32, False, 0.1, 24, timed=("step",)),
+    encoder("long_context_4096", "base", 1, 4096, True, 0.0, timed=("total",)),
+    encoder("long_context_16384", "base", 1, 16384, True, 0.0, timed=("total",),
             variants=("torch_eager", "torch_compile")),
     *(growth("batch", sequences, 32) for sequences in (1, 2, 4, 8, 16, 32, 64)),
     *(growth("length", 1024 // length, length) for length in (16, 32, 64, 128, 256, 512, 1024)),

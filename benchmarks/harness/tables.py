@@ -15,6 +15,7 @@ STEPS = {
     "encoder_layer.backward": "its backward pass",
     "encoder_layer.step": "its optimizer's step",
     "encoder_layer.iteration": "all three",
+    "optimizer_step": "Adam's step on 75.7 million parameters",
     "translation_base.step": "base Transformer, 32 x (32 + 32) words",
     "translation_tiny.step": "`transformer_tiny`, 256 x (16 + 16) words",
     "language_model.step": "language model, d_model 512, 28,782 words, 20 x 25 words",
