@@ -39,6 +39,12 @@ TEST_CASE("a page shows what is known, and only that") {
   CHECK(has(page, "a &quot;house&quot;"));
 }
 
+TEST_CASE("a pool that gave memory back since has none that was never used") {
+  const train::MemoryUse use{.device = "cuda:0", .parameters = 20, .activations = 12, .held = 20};
+  CHECK(use.used() == 32);
+  CHECK(use.unused() == 0);
+}
+
 TEST_CASE("a page needs no other file") {
   Report report{.title = "A run"};
   report.charts = {{"Loss", "updates", {{"training", {{1, 3}, {2, 2.5}}}}}};
@@ -61,7 +67,8 @@ TEST_CASE("memory is told by what it is for") {
   const auto trained = memory_of_devices(devices.strategy);
   CHECK(trained[0].activations > uses[0].activations);
   CHECK(trained[0].gradients == about(layout.gradients));  // of one lane
-  CHECK(trained[0].unused() >= 0);
+  CHECK(trained[0].held >= trained[0].used());
+  CHECK(trained[0].unused() == trained[0].held - trained[0].used());
   CHECK(trained[0].parameters == uses[0].parameters);
 
   const std::string page = to_html({.title = "A run", .memory = trained});

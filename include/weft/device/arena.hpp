@@ -108,7 +108,8 @@ class Arena {
   }
 
   //! **Errors.** std::bad_alloc's text is of no use to a reader: a SystemError says what was asked
-  //! for and what is held. After any error the arena is as it was.
+  //! for and what is held. Whatever fails, what was handed out and what is free stay as they
+  //! were, but for free segments that went back.
   [[nodiscard]] Memory allocate(index_t bytes) {
     const std::scoped_lock lock(mutex_);
     // A block and what is left behind it: nothing may fail between them.
