@@ -20,6 +20,7 @@
 #include <weft/nn/initialize.hpp>
 #include <weft/nn/language_model.hpp>
 #include <weft/ops/blocks.hpp>
+#include <weft/ops/factor.hpp>
 #include <weft/ops/updates.hpp>
 
 #include "text_batch.hpp"
@@ -98,7 +99,7 @@ void roofs(Cuda& device, index_t bytes, index_t n) {
   const double work = 2e-12 * static_cast<double>(n) * static_cast<double>(n * n);
   const weft::detail::CublasProduct product{false, false, n, n, n, n, n, n};
   report("roof.product", "cublas_bfloat16", "teraflops_per_second", work, seconds(device, [&] {
-           device.multiply(product, a16.data(), b16.data(), nullptr, c.data(), false);
+           device.multiply(product, {a16.data(), b16.data(), c.data()}, false);
          }));
   for (const auto precision :
        {ProductPrecision::float32, ProductPrecision::tf32, ProductPrecision::bfloat16}) {
@@ -115,17 +116,18 @@ void attention(Cuda& device, index_t tokens, index_t length, bool causal) {
   constexpr index_t C = 2048, H = C / Size;
   const std::vector<index_t> lengths(static_cast<std::size_t>(tokens / length), length);
   const auto layout = make_layout(device, lengths);
-  const auto array = [&] { return numbers(device, {tokens, C}); };
-  const auto q = array(), k = array(), v = array(), y = array(), dy = array();
-  const auto dq = array(), dk = array(), dv = array();
   const Tensor<float, Cuda> log_sums(device, {tokens, H});
   const ops::AttentionProblem<Cuda> problem{H, Size, causal, 0.1f, layout.get(), layout.get(), {}};
-  const auto in = [&](const auto& x) { return ops::HeadRows<const float>{x.data(), C}; };
-  const auto out = [&](const auto& x) { return ops::HeadRows<float>{x.data(), C}; };
   const double work =
       4e-12 * static_cast<double>(tokens) * static_cast<double>(length * C) / (causal ? 2.0 : 1.0);
   for (const auto precision : {ProductPrecision::bfloat16, ProductPrecision::float32}) {
     device.set_product_precision(precision);
+    // Rows are what modules make them: rounded where products are.
+    const auto array = [&] { return ops::Factor<Cuda>(numbers(device, {tokens, C})); };
+    const auto q = array(), k = array(), v = array(), y = array(), dy = array();
+    const auto dq = array(), dk = array(), dv = array();
+    const auto in = [&](const auto& x) { return ops::AnyHeadRows(x.numbers(), C); };
+    const auto out = [&](const auto& x) { return ops::AnyHeadRows(x.target().numbers, C); };
     const std::string name = text("head_", Size, ".length_", length, causal ? ".causal" : "");
     report("attention.forward." + name, "weft_" + to_text(precision), "teraflops_per_second", work,
            seconds(device, [&] {

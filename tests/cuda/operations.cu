@@ -21,6 +21,7 @@
 #include <weft/parallel/primitives.hpp>
 #include <weft/testing/difference.hpp>
 #include <weft/testing/random.hpp>
+#include <weft/testing/widened.hpp>
 
 using namespace weft;
 using namespace weft::testing;
@@ -88,19 +89,24 @@ TEST_CASE("rows are normalised, and their gradients are those of a processor") {
   for (const index_t C : {1, 16, 100, 1024, 3000}) {
     CAPTURE(C);
     CHECK(device_difference([&](auto& device) {
-            const auto x = random_tensor(device, {7, C}, 1), dy = random_tensor(device, {7, C}, 2);
+            constexpr index_t N = 39;  // several blocks of rows, and a rest
+            const auto layout = layout_of(device, {N});
+            const auto x = random_tensor(device, {N, C}, 1), dy = random_tensor(device, {N, C}, 2);
             const auto gain = random_tensor(device, {C}, 3), bias = random_tensor(device, {C}, 4);
-            const auto y = nan_tensor(device, {7, C}), dx = nan_tensor(device, {7, C});
-            const auto dgain = nan_tensor(device, {C}), dbias = nan_tensor(device, {C});
+            const auto y = nan_tensor(device, {N, C}), dx = nan_tensor(device, {N, C});
+            const auto both = nan_tensor(device, {N, C}), dbranch = nan_tensor(device, {N, C});
+            const auto gradients = nan_tensor(device, {2 * C});
             using D = std::remove_reference_t<decltype(device)>;
-            const Tensor<ops::RowMoments, D> moments(device, {7});
+            const Tensor<ops::RowMoments, D> moments(device, {N});
             ops::layer_norm(device, x, gain, bias, y, moments);
-            ops::layer_norm_backward(device, x, gain, View<const ops::RowMoments>(moments), dy, {},
-                                     dx);
-            ops::layer_norm_gain_backward(device, x, View<const ops::RowMoments>(moments), dy,
-                                          dgain, ops::Write::replace);
-            ops::column_sums(device, dy, dbias);
-            return std::vector{y, dx, dgain, dbias};
+            const View<const ops::RowMoments> of_rows = moments;
+            ops::column_sums(device, ops::layer_norm_backward(device, x, gain, of_rows, dy, {}, dx),
+                             gradients);
+            const auto sums = ops::residual_layer_norm_backward(
+                device, some_dropped, layout->keys, x, gain, of_rows, dy, {}, both, dbranch);
+            const auto in_place = random_tensor(device, {N, C}, 2);  // dy becomes dx
+            (void)ops::layer_norm_backward(device, x, gain, of_rows, in_place, {}, in_place);
+            return std::vector{y, dx, gradients, both, dbranch, sums, in_place};
           }) == "");
   }
 }
@@ -157,7 +163,7 @@ TEST_CASE("cross entropy and its gradient are those of a processor") {
             const auto logits = random_tensor(device, {9, V}, 1, -5.0f, 5.0f);
             const auto bias = random_tensor(device, {V}, 2), losses = nan_tensor(device, {9});
             const auto labels = words(device, 9, static_cast<token_t>(V));
-            ops::cross_entropy(device, logits, bias, labels, /*ignored=*/5, smoothing, true,
+            ops::cross_entropy(device, logits, bias, labels, /*ignored=*/5, smoothing, logits,
                                losses);
             // Apart: the gradient at a label is a thousand times that of other words.
             auto gradients = to_host(logits);
@@ -370,20 +376,80 @@ TEST_CASE("a head of more than 256 channels is refused") {
                     Catch::Contains("a head of 264 channels; a GPU takes 256"));
 }
 
-namespace {
+TEST_CASE("attention of rows that were rounded is that of the floats that they are, rounded") {
+  constexpr index_t H = 3;
+  Cuda gpu;
+  const auto precision = GENERATE(ProductPrecision::bfloat16, ProductPrecision::float16);
+  gpu.set_product_precision(precision);
+  using Factor = ops::Factor<Cuda>;
+  // Rows of 5 channels do not begin at multiples of four numbers.
+  for (const index_t size : {5, 64}) {
+    const index_t C = H * size;
+    CAPTURE(to_text(precision), size);
+    const auto layout = layout_of(gpu, {1, 7, 40, 150});
+    const index_t N = layout->rows();
+    const auto rounded = [&](std::uint32_t seed) {
+      return Factor(random_tensor(gpu, {N, C}, seed));
+    };
+    const Factor q = rounded(1), k = rounded(2), v = rounded(3), dy = rounded(4);
+    const ops::AttentionProblem<Cuda> problem{
+        H, size, true, 0.3f, layout.get(), layout.get(), some_dropped};
+    const auto log_sums = nan_tensor(gpu, {N, H}), same = nan_tensor(gpu, {N, H});
 
-//! How far products that a GPU rounds as it reads them may be from those of rounded factors, as a
-//! share of the largest: cuBLASLt may round such factors, in a way that it chooses, or keep floats.
-//! With K = 70 a product is off by some 2^-9 of Bfloat16 or 2^-12 of Float16.
-double rounding_bound(ProductPrecision precision, bool rounded_first) {
-  if (rounded_first) return 1e-4;
-  return precision == ProductPrecision::bfloat16 ? 0x1p-8 : 0x1p-11;
+    const Factor y(gpu, {N, C}), dq(gpu, {N, C}), dk(gpu, {N, C}), dv(gpu, {N, C});
+    const auto in = [&](const Factor& x) { return ops::AnyHeadRows(x.numbers(), C); };
+    const auto out = [&](const Factor& x) { return ops::AnyHeadRows(x.target().numbers, C); };
+    ops::attention(gpu, problem, in(q), in(k), in(v), out(y), log_sums.data());
+    ops::attention_backward(gpu, problem, in(q), in(k), in(v), in(y), log_sums.data(), in(dy),
+                            out(dq), out(dk), out(dv));
+
+    const auto q_floats = widened(q), k_floats = widened(k), v_floats = widened(v);
+    const auto dy_floats = widened(dy), y_floats = nan_tensor(gpu, {N, C});
+    const auto dq_floats = nan_tensor(gpu, {N, C}), dk_floats = nan_tensor(gpu, {N, C});
+    const auto dv_floats = nan_tensor(gpu, {N, C});
+    const auto rows = [&](const Tensor<float, Cuda>& x) {
+      return ops::HeadRows<float>{x.data(), C};
+    };
+    ops::attention(gpu, problem, rows(q_floats), rows(k_floats), rows(v_floats), rows(y_floats),
+                   same.data());
+    CHECK(bit_difference(log_sums, same) == "");
+    CHECK(bit_difference(widened(y), widened(Factor(y_floats))) == "");
+    ops::attention_backward(gpu, problem, rows(q_floats), rows(k_floats), rows(v_floats),
+                            rows(widened(y)), same.data(), rows(dy_floats), rows(dq_floats),
+                            rows(dk_floats), rows(dv_floats));
+    CHECK(bit_difference(widened(dq), widened(Factor(dq_floats))) == "");
+    CHECK(bit_difference(widened(dk), widened(Factor(dk_floats))) == "");
+    CHECK(bit_difference(widened(dv), widened(Factor(dv_floats))) == "");
+  }
 }
 
-}  // namespace
+TEST_CASE("rows of attention are floats, or all of what the device multiplies") {
+  const auto refused = [](auto& device, ProductPrecision precision, bool all) {
+    device.set_product_precision(precision);
+    using D = std::remove_cvref_t<decltype(device)>;
+    const auto layout = layout_of(device, {4});
+    const Tensor<float, D> floats(device, {4, 8}), log_sums(device, {4, 1});
+    const ops::Factor<D> rounded(device, {4, 8}, FloatType::bfloat16);
+    const ops::AttentionProblem<D> problem{1, 8, false, 1.0f, layout.get(), layout.get(), {}};
+    const ops::AnyHeadRows<void> rows(rounded.target().numbers, 8), others(floats.data(), 8);
+    ops::attention(device, problem, rows, rows, rows, all ? rows : others, log_sums.data());
+  };
+  Cpu cpu;
+  Cuda gpu;
+  CHECK_THROWS_WITH(
+      refused(gpu, ProductPrecision::bfloat16, false),
+      Catch::Contains("attention: rows of bfloat16 and float32 on a device that takes "
+                      "float32 or bfloat16: all rows must be of one type"));
+  CHECK_THROWS_WITH(
+      refused(gpu, ProductPrecision::float32, true),
+      Catch::Contains("rows of bfloat16 and bfloat16 on a device that takes float32:"));
+  CHECK_THROWS_WITH(
+      refused(cpu, ProductPrecision::bfloat16, true),
+      Catch::Contains("rows of bfloat16 and bfloat16 on a device that takes float32:"));
+  CHECK_NOTHROW(refused(gpu, ProductPrecision::bfloat16, true));
+}
 
 TEST_CASE("products of rounded factors are those of a processor") {
-  // Small ones are rounded as they are read, large ones before.
   const auto precision = GENERATE(ProductPrecision::bfloat16, ProductPrecision::float16);
   for (const index_t size : {70, 1030}) {
     CAPTURE(to_text(precision), size);
@@ -396,13 +462,13 @@ TEST_CASE("products of rounded factors are those of a processor") {
                 ops::matmul_nn(device, a, b, c, ops::Write::accumulate);
                 return std::vector{c};
               },
-              rounding_bound(precision, size > 1024)) == "");
+              1e-4) == "");
   }
 }
 
 TEST_CASE("factors that are rounded once give the products and gradients of a processor") {
   const auto precision = GENERATE(ProductPrecision::bfloat16, ProductPrecision::float16);
-  for (const index_t size : {70, 1030}) {  // small ones stay floats
+  for (const index_t size : {70, 1030}) {
     CAPTURE(to_text(precision), size);
     CHECK(device_difference(
               [&]<class D>(D& device) {
@@ -418,7 +484,60 @@ TEST_CASE("factors that are rounded once give the products and gradients of a pr
                 ops::relu_dropout_backward(device, some_dropped, x, floats, drelu);
                 return std::vector{y, dw, drelu};
               },
-              rounding_bound(precision, size > 1024)) == "");
+              1e-4) == "");
+  }
+}
+
+TEST_CASE("products are rounded as they are written, with and without a bias") {
+  const auto precision = GENERATE(ProductPrecision::bfloat16, ProductPrecision::float16);
+  const auto type = GENERATE(FloatType::bfloat16, FloatType::float16);  // of the result
+  for (const index_t K : {0, 40, 1000}) {
+    CAPTURE(to_text(precision), to_text(type), K);
+    // The order of sums decides which way some are rounded: to one of two neighbours.
+    CHECK(device_difference(
+              [&]<class D>(D& device) {
+                device.set_product_precision(precision);
+                const auto a = random_tensor(device, {33, K}, 1),
+                           b = random_tensor(device, {20, K}, 2);
+                const auto bias = random_tensor(device, {24}, 3);
+                const ops::Factor<D> c(device, {33, 20}, type), y(device, {33, 20}, type),
+                    z(device, {33, 20}, type);
+                ops::matmul_nt(device, a, b, c.target());
+                ops::linear(device, a, b, {bias.data(), {20}}, y.target());
+                ops::linear(device, a, b, {bias.data() + 1, {20}}, z.target());
+                return std::vector{widened(c), widened(y), widened(z)};
+              },
+              0x1p-7) == "");
+  }
+}
+
+TEST_CASE("what stands around a linear layer's products is that of a processor") {
+  // In floats cuBLASLt sums no gradient of a bias, and it replaces sums, never adds to them.
+  const auto precision = GENERATE(ProductPrecision::float32, ProductPrecision::bfloat16);
+  const auto write = GENERATE(ops::Write::replace, ops::Write::accumulate);
+  for (const auto& mask : {nothing_dropped, some_dropped}) {
+    for (const index_t offset : {0, 1}) {  // a vector that cuBLASLt takes, and one that it may not
+      CAPTURE(to_text(precision), mask.active(), offset);
+      CHECK(device_difference(
+                [&]<class D>(D& device) {
+                  device.set_product_precision(precision);
+                  const auto layout = layout_of(device, {20, 13});
+                  const ops::Factor<D> x(random_tensor(device, {33, 40}, 1)),
+                      dy(random_tensor(device, {33, 24}, 2)), y(device, {33, 24}),
+                      product(device, {33, 24}, ops::result_type(device));
+                  const auto w = random_tensor(device, {24, 40}, 3);
+                  const auto dw = random_tensor(device, {24, 40}, 4);
+                  const auto b = random_tensor(device, {32}, 5),
+                             db = random_tensor(device, {32}, 6);
+                  const View<float> of_bias(db.data() + offset, {24});
+                  ops::linear_activation_dropout<ops::Activation::relu>(
+                      device, mask, layout->keys, x, w, {b.data() + offset, {24}}, product.target(),
+                      y.target());
+                  ops::linear_gradients(device, dy, x, dw, write, of_bias, write);
+                  return std::vector{widened(y), dw, db};
+                },
+                precision == ProductPrecision::float32 ? 1e-5 : 0x1p-7) == "");
+    }
   }
 }
 

@@ -51,3 +51,25 @@ TEST_CASE("a pipeline of logical devices ends with the bits of one") {
     CHECK(values == expected);
   }
 }
+
+TEST_CASE("ranks that round weights at other times end with the same bits in 16 bits") {
+  // Zero<3> rounds a weight for each product, Zero<2> before a batch, the others as it is updated.
+  constexpr auto precision = ProductPrecision::bfloat16;
+  const auto expected = updates_on_one_gpu(precision);
+  for (const auto& values :
+       on_ranks(2, distributed_updates<Zero<0>, ThreadCommunicator, precision>)) {
+    CHECK(values == expected);
+  }
+  for (const auto& values :
+       on_ranks(2, distributed_updates<Zero<2>, ThreadCommunicator, precision>)) {
+    CHECK(values == expected);
+  }
+  for (const auto& values :
+       on_ranks(2, distributed_updates<Zero<3>, ThreadCommunicator, precision>)) {
+    CHECK(values == expected);
+  }
+  const auto stages = stages_on_one_gpu(precision);
+  for (const auto& values : on_ranks(2, pipeline_updates<ThreadCommunicator, precision>)) {
+    CHECK(values == stages);
+  }
+}

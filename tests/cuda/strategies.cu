@@ -142,6 +142,73 @@ TEST_CASE("losses that are scaled change no bit of a GPU's floats") {
   }
 }
 
+TEST_CASE("a GPU that rounds factors learns as a processor that does") {
+  const auto losses = [](auto&& device) {
+    using D = std::remove_cvref_t<decltype(device)>;
+    device.set_product_precision(ProductPrecision::bfloat16);
+    GradientAccumulation<SmallModel, SmallLoss, optim::Adam, D> train(device, small_objective(),
+                                                                      optim::Adam(), recipe);
+    return ten_updates(train).losses;
+  };
+  const auto gpu = losses(Cuda()), cpu = losses(Cpu());
+  for (std::size_t i = 0; i < cpu.size(); ++i) {
+    CAPTURE(i);
+    CHECK(gpu[i] == Approx(cpu[i]).epsilon(0x1p-8));
+  }
+  CHECK(gpu.back() < gpu.front());
+}
+
+TEST_CASE("weights that an update rounds are those that are rounded anew") {
+  struct Result {
+    std::vector<double> losses;
+    std::vector<float> values;
+  };
+  const auto trained = [](int devices, bool graphs, bool rounds_anew) {
+    const DeviceGroup<Cuda> group(devices);
+    for (int index = 0; index < devices; ++index) {
+      group[index].set_product_precision(ProductPrecision::bfloat16);
+      group[index].set_graphs(graphs);
+    }
+    DataParallel<SmallModel, SmallLoss, optim::Adam, Cuda> train(group, small_objective(),
+                                                                 optim::Adam(), recipe);
+    Result result;
+    for (std::uint32_t update = 0; update < 6; ++update) {
+      if (rounds_anew) (void)train.state().values();
+      const auto batch = random_translations(13, update);
+      result.losses.push_back(train.step(train::DeviceBatch(batch), 0.01).loss.loss.value());
+    }
+    result.values = to_host(train.state().values());
+    return result;
+  };
+  const Result expected = trained(1, false, true);
+  for (const int devices : {1, 3}) {
+    for (const bool graphs : {false, true}) {
+      CAPTURE(devices, graphs);
+      const Result found = trained(devices, graphs, false);
+      CHECK(found.losses == expected.losses);
+      CHECK(found.values == expected.values);
+    }
+  }
+}
+
+TEST_CASE("passes read the values that somebody wrote between two updates") {
+  Cuda device;
+  device.set_product_precision(ProductPrecision::bfloat16);
+  using Train = GradientAccumulation<SmallModel, SmallLoss, optim::Adam, Cuda>;
+  Train train(device, small_objective(), optim::Adam(), recipe);
+  const auto batch = random_translations(13, 0);
+  const auto initial = to_host(train.state().values());
+  const double before = train.evaluate(train::DeviceBatch(batch)).loss.value();
+  for (int update = 0; update < 3; ++update) (void)train.step(train::DeviceBatch(batch), 0.01);
+  CHECK(train.evaluate(train::DeviceBatch(batch)).loss.value() < before);
+  device.set_product_precision(ProductPrecision::float32);
+  (void)train.step(train::DeviceBatch(batch), 0.01);  // rounds nothing as it updates
+  device.upload(train.state().values().data(), initial.data(),
+                std::ssize(initial) * index_t{sizeof(float)});
+  device.set_product_precision(ProductPrecision::bfloat16);
+  CHECK(train.evaluate(train::DeviceBatch(batch)).loss.value() == before);
+}
+
 TEST_CASE("a GPU skips updates whose gradient is infinite in float16, until the scale fits") {
   Cuda device;
   device.set_product_precision(ProductPrecision::float16);

@@ -36,17 +36,20 @@ std::vector<float> five_updates(Strategy& strategy) {
   return to_host(strategy.state().values());
 }
 
-inline std::vector<float> updates_on_one_gpu() {
+inline std::vector<float> updates_on_one_gpu(
+    ProductPrecision precision = ProductPrecision::float32) {
   Cuda device;
+  device.set_product_precision(precision);
   GradientAccumulation<SmallModel, SmallLoss, optim::Adam, Cuda> strategy(
       device, small_objective(), optim::Adam(), ddp_recipe);
   return five_updates<train::DeviceBatch>(strategy);
 }
 
 //! Those of a rank, with a logical device of its own.
-template <parallel::Shard shard, class C>
+template <parallel::Shard shard, class C, ProductPrecision precision = ProductPrecision::float32>
 std::vector<float> distributed_updates(C& communicator) {
   Cuda device(1, communicator.rank());
+  device.set_product_precision(precision);
   DistributedDataParallel<SmallModel, SmallLoss, shard, optim::Adam, Cuda, C> strategy(
       device, communicator, small_objective(), optim::Adam(), ddp_recipe,
       {2 * ops::block_size * 4, 4});
@@ -59,16 +62,19 @@ inline auto cuda_pipe_objective() {
 }
 using CudaPipe = std::remove_cvref_t<decltype(cuda_pipe_objective().model())>;
 
-inline std::vector<float> stages_on_one_gpu() {
+inline std::vector<float> stages_on_one_gpu(
+    ProductPrecision precision = ProductPrecision::float32) {
   Cuda device;
+  device.set_product_precision(precision);
   GradientAccumulation<CudaPipe, PipeLoss<true>, optim::Adam, Cuda> strategy(
       device, cuda_pipe_objective(), optim::Adam(), pipe_recipe);
   return five_updates<WordsBatch>(strategy);
 }
 
-template <class C>
+template <class C, ProductPrecision precision = ProductPrecision::float32>
 std::vector<float> pipeline_updates(C& communicator) {
   Cuda device(1, communicator.rank());
+  device.set_product_precision(precision);
   PipelineParallel<CudaPipe, PipeLoss<true>, Zero<0>, optim::Adam, Cuda, C> strategy(
       device, communicator, cuda_pipe_objective(), optim::Adam(), pipe_recipe);
   return five_updates<WordsBatch>(strategy);

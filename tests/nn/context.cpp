@@ -117,18 +117,18 @@ TEST_CASE("products read weights that were rounded all at once, where the device
   Placed three(device, Three());
   three.values = {1, 2, 3, 4, 5, 6, 7};
   auto ctx = three.evaluation(device);
-  CHECK(ctx.factor(three.module.b).floats == ctx.value(three.module.b).data);
+  CHECK(ctx.factor(three.module.b).numbers.data == ctx.value(three.module.b).data);
   ctx.round_weights(three.layout);
-  CHECK(ctx.factor(three.module.b).floats == ctx.value(three.module.b).data);
-  for (const auto precision : {ProductPrecision::bfloat16, ProductPrecision::float16}) {
+  CHECK(ctx.factor(three.module.b).numbers.data == ctx.value(three.module.b).data);
+  for (const auto& [precision, type] : {std::pair(ProductPrecision::bfloat16, FloatType::bfloat16),
+                                        std::pair(ProductPrecision::float16, FloatType::float16)}) {
     device.set_product_precision(precision);
     ctx.round_weights(three.layout);
     const ops::FactorView c = ctx.factor(three.module.c);
-    CHECK(c.precision == precision);
-    CHECK(c.floats == nullptr);
+    CHECK(c.numbers.type == type);
     CHECK(c.shape == Shape{3});
     std::vector<float> read;
-    c.read([&](const auto* numbers) {
+    c.numbers.read([&](const auto* numbers) {
       for (int i = 0; i < 3; ++i) read.push_back(static_cast<float>(numbers[i]));
     });
     CHECK(read == std::vector<float>{5, 6, 7});

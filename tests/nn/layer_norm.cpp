@@ -10,6 +10,7 @@
 
 #include <cmath>
 #include <utility>
+#include <vector>
 
 using namespace weft;
 using namespace weft::nn;
@@ -58,4 +59,26 @@ TEST_CASE("fused with a residual connection, layer normalisation is that of the 
   const auto p = matrix(passing), t = matrix(through);
   CHECK(difference(both, matrix(5, 7, [&](index_t n, index_t c) { return p(n, c) + t(n, c); }),
                    8 * unit_roundoff) == "");
+}
+
+TEST_CASE("a normalisation of which one parameter is frozen has the other's gradient alone") {
+  constexpr index_t C = 7;
+  Cpu device;
+  const auto x = random_rows<C>(device, {3, 2}, 1);
+  const auto dy = random_tensor(device, x.values.shape(), 2);
+  const auto gradients = [&](bool weight_trained, bool bias_trained) {
+    LayerNorm<C> norm;
+    norm.weight.trained = weight_trained;
+    norm.bias.trained = bias_trained;
+    Placed placed(device, norm);
+    auto ctx = placed.training(device);
+    auto [y, saved] = placed.module.forward(ctx, x);
+    (void)placed.module.backward(ctx, std::move(saved), dy, {});
+    const float* const all = placed.gradients.data();
+    return std::vector<float>(all, all + placed.layout.trained);
+  };
+  const auto both = gradients(true, true);
+  REQUIRE(both.size() == 2 * C);
+  CHECK(gradients(true, false) == std::vector<float>(both.begin(), both.begin() + C));
+  CHECK(gradients(false, true) == std::vector<float>(both.begin() + C, both.end()));
 }

@@ -44,23 +44,23 @@ double sum_error(index_t V) {
 void check(index_t N, index_t V, bool with_bias, float smoothing) {
   CAPTURE(N, V, with_bias, smoothing);
   Cpu device;
-  const auto logits = random_tensor(device, {N, V}, 1, -4.0f, 4.0f), b = random_tensor(device, {V}, 2);
+  const auto logits = random_tensor(device, {N, V}, 1, -4.0f, 4.0f),
+             b = random_tensor(device, {V}, 2);
   const auto labels = labels_for(device, N, V);
   const View<const float> bias = with_bias ? View<const float>(b) : View<const float>();
   const Matrix in = matrix(logits), shift = matrix(b);
   const auto row_loss = [&](const Matrix& x, index_t n) {
     const token_t label = labels.data()[n];
     if (label == ignored) return 0.0;
-    return cross_entropy(matrix(1, V, [&](index_t, index_t v) {
-                           return x(n, v) + (with_bias ? shift(0, v) : 0.0);
-                         }),
-                         label, static_cast<double>(smoothing));
+    return cross_entropy(
+        matrix(1, V, [&](index_t, index_t v) { return x(n, v) + (with_bias ? shift(0, v) : 0.0); }),
+        label, static_cast<double>(smoothing));
   };
 
   const auto copy = to_device<float>(device, to_host(logits), {N, V});
   const auto losses = nan_tensor(device, {N}), alone = nan_tensor(device, {N});
-  ops::cross_entropy(device, logits, bias, labels, ignored, smoothing, true, losses);
-  ops::cross_entropy(device, copy, bias, labels, ignored, smoothing, false, alone);
+  ops::cross_entropy(device, logits, bias, labels, ignored, smoothing, logits, losses);
+  ops::cross_entropy(device, copy, bias, labels, ignored, smoothing, {}, alone);
   // Besides the logarithm: the label's difference and the mean of V of them, of numbers below 10,
   // and two last additions.
   const double bound = sum_error(V) + (static_cast<double>(V) / 16 + 10) * 10 * unit_roundoff;
@@ -101,8 +101,8 @@ TEST_CASE("a gradient that is scaled by a power of two has the same digits, and 
   const auto plain = random_tensor(device, {N, V}, 1, -4.0f, 4.0f),
              scaled = random_tensor(device, {N, V}, 1, -4.0f, 4.0f);
   const auto losses = nan_tensor(device, {N}), same = nan_tensor(device, {N});
-  ops::cross_entropy(device, plain, {}, labels, ignored, smoothing, true, losses);
-  ops::cross_entropy(device, scaled, {}, labels, ignored, smoothing, true, same, scale);
+  ops::cross_entropy(device, plain, {}, labels, ignored, smoothing, plain, losses);
+  ops::cross_entropy(device, scaled, {}, labels, ignored, smoothing, scaled, same, scale);
   for (index_t i = 0; i < N * V; ++i) plain.data()[i] *= scale;
   CHECK(bit_difference(scaled, plain) == "");
   CHECK(bit_difference(same, losses) == "");
@@ -111,29 +111,37 @@ TEST_CASE("a gradient that is scaled by a power of two has the same digits, and 
 TEST_CASE("a real vocabulary keeps the error of its sums") {
   Cpu device;
   constexpr index_t V = 32000;
-  const auto logits = random_tensor(device, {2, V}, 1, -4.0f, 4.0f), losses = nan_tensor(device, {2});
+  const auto logits = random_tensor(device, {2, V}, 1, -4.0f, 4.0f),
+             losses = nan_tensor(device, {2});
   const Matrix in = matrix(logits);
   const auto labels = to_device<token_t>(device, std::vector<token_t>{0, V - 1}, {2});
-  ops::cross_entropy(device, logits, {}, labels, ops::ignore_nothing, 0.1f, true, losses);
+  ops::cross_entropy(device, logits, {}, labels, ops::ignore_nothing, 0.1f, logits, losses);
   const Matrix p = softmax(in);
   const double smoothing = static_cast<double>(0.1f);
-  CHECK(difference(logits, matrix(2, V, [&](index_t n, index_t v) {
-          const bool is_label = v == (n == 0 ? 0 : V - 1);
-          return p(n, v) - smoothing / V - (is_label ? 1.0 - smoothing : 0.0);
-        }), matrix(2, V, [&](index_t n, index_t v) {
-          const bool is_label = v == (n == 0 ? 0 : V - 1);
-          return p(n, v) * 2 * sum_error(V) + unit_roundoff * (is_label ? 3.0 : 3.0 / V);
-        })) == "");
-  CHECK(difference(losses.reshaped({2, 1}), matrix(2, 1, [&](index_t n, index_t) {
-          return cross_entropy(block(in, n, 1, 0, V), n == 0 ? 0 : V - 1, smoothing);
-        }), sum_error(V) + 2010 * 10 * unit_roundoff) == "");
+  CHECK(difference(logits,
+                   matrix(2, V,
+                          [&](index_t n, index_t v) {
+                            const bool is_label = v == (n == 0 ? 0 : V - 1);
+                            return p(n, v) - smoothing / V - (is_label ? 1.0 - smoothing : 0.0);
+                          }),
+                   matrix(2, V, [&](index_t n, index_t v) {
+                     const bool is_label = v == (n == 0 ? 0 : V - 1);
+                     return p(n, v) * 2 * sum_error(V) + unit_roundoff * (is_label ? 3.0 : 3.0 / V);
+                   })) == "");
+  CHECK(difference(losses.reshaped({2, 1}),
+                   matrix(2, 1,
+                          [&](index_t n, index_t) {
+                            return cross_entropy(block(in, n, 1, 0, V), n == 0 ? 0 : V - 1,
+                                                 smoothing);
+                          }),
+                   sum_error(V) + 2010 * 10 * unit_roundoff) == "");
 }
 
 TEST_CASE("a vocabulary of one word has no loss") {
   Cpu device;
   const auto logits = random_tensor(device, {3, 1}, 1), losses = nan_tensor(device, {3});
   const auto labels = to_device<token_t>(device, std::vector<token_t>{0, 0, 0}, {3});
-  ops::cross_entropy(device, logits, {}, labels, ops::ignore_nothing, 0.1f, true, losses);
+  ops::cross_entropy(device, logits, {}, labels, ops::ignore_nothing, 0.1f, logits, losses);
   CHECK(difference(losses.reshaped({3, 1}), Matrix(3, 1), 0.0) == "");
   CHECK(difference(logits, Matrix(3, 1), 2 * unit_roundoff) == "");
 }
@@ -146,7 +154,7 @@ TEST_CASE("an ignored row has neither loss nor gradient, whatever its logits are
     values[static_cast<std::size_t>(V - 1)] = std::numeric_limits<float>::infinity();
     const auto logits = to_device<float>(device, values, {2, V}), losses = nan_tensor(device, {2});
     const auto labels = to_device<token_t>(device, std::vector<token_t>{5, 4}, {2});
-    ops::cross_entropy(device, logits, {}, labels, 5, 0.1f, true, losses);
+    ops::cross_entropy(device, logits, {}, labels, 5, 0.1f, logits, losses);
     CHECK(losses.data()[0] == 0.0f);
     CHECK(std::isfinite(losses.data()[1]));
     CHECK(difference(logits.slice(0, 1), Matrix(1, V), 0.0) == "");
@@ -160,7 +168,7 @@ TEST_CASE("a NaN logit makes its loss and its gradient NaN") {
     values[25] = std::numeric_limits<float>::quiet_NaN();
     const auto logits = to_device<float>(device, values, {2, 20}), losses = nan_tensor(device, {2});
     const auto labels = to_device<token_t>(device, std::vector<token_t>{0, 0}, {2});
-    ops::cross_entropy(device, logits, {}, labels, ops::ignore_nothing, smoothing, true, losses);
+    ops::cross_entropy(device, logits, {}, labels, ops::ignore_nothing, smoothing, logits, losses);
     CHECK(std::isfinite(losses.data()[0]));
     CHECK(std::isnan(losses.data()[1]));
     const auto gradient = to_host(logits);
@@ -174,7 +182,7 @@ TEST_CASE("logits far apart give a large loss, not an infinite one") {
   const auto logits = to_device<float>(device, std::vector<float>{1e30f, 0.0f, -1e30f}, {1, 3});
   const auto losses = nan_tensor(device, {1});
   const auto labels = to_device<token_t>(device, std::vector<token_t>{1}, {1});
-  ops::cross_entropy(device, logits, {}, labels, ops::ignore_nothing, 0.0f, true, losses);
+  ops::cross_entropy(device, logits, {}, labels, ops::ignore_nothing, 0.0f, logits, losses);
   CHECK(losses.data()[0] == 1e30f);
   CHECK(to_host(logits) == std::vector<float>{1.0f, -1.0f, 0.0f});
 }
@@ -184,7 +192,7 @@ TEST_CASE("losses and gradients have the same bits on any team") {
           const auto logits = random_tensor(device, {100, 300}, 1),
                      losses = nan_tensor(device, {100});
           ops::cross_entropy(device, logits, random_tensor(device, {300}, 2),
-                             labels_for(device, 100, 300), ignored, 0.1f, true, losses);
+                             labels_for(device, 100, 300), ignored, 0.1f, logits, losses);
           return std::vector{logits, losses};
         }) == "");
 }
@@ -195,11 +203,35 @@ TEST_CASE("labels, losses and biases that do not fit are refused") {
              three = nan_tensor(device, {3});
   const auto labels = labels_for(device, 3, 5), few = labels_for(device, 2, 5);
   const auto run = [&](View<const float> bias, const auto& to, const auto& losses) {
-    return message_of<ShapeError>([&] {
-      ops::cross_entropy(device, logits, bias, to, ignored, 0.0f, true, losses);
-    });
+    return message_of<ShapeError>(
+        [&] { ops::cross_entropy(device, logits, bias, to, ignored, 0.0f, logits, losses); });
   };
   CHECK(run({}, few, three) == "cross_entropy: labels is (2), should be (3)");
   CHECK(run({}, labels, two) == "cross_entropy: losses is (2), should be (3)");
   CHECK(run(three, labels, three) == "cross_entropy: bias is (3), should be (5)");
+}
+
+TEST_CASE("logits with gaps between their rows have the losses and gradients of those without") {
+  Cpu device;
+  constexpr index_t N = 5, V = 37, stride = 48;
+  const auto close = random_tensor(device, {N, V}, 1), bias = random_tensor(device, {V}, 2);
+  const ops::Factor<Cpu> apart(device, {N, V}, FloatType::float32, stride);
+  float* const rows = static_cast<float*>(apart.target().numbers.data);
+  for (index_t n = 0; n < N; ++n) {
+    for (index_t v = 0; v < stride; ++v) {
+      rows[n * stride + v] =
+          v < V ? close.data()[n * V + v] : std::numeric_limits<float>::infinity();
+    }
+  }
+  const auto labels = to_device<token_t>(device, std::vector<token_t>{3, 0, 36, 7, 7}, {N});
+  const auto losses = nan_tensor(device, {N}), same = nan_tensor(device, {N});
+  ops::cross_entropy(device, close, bias, labels, 0, 0.1f, close, losses);
+  ops::cross_entropy(device, apart, bias, labels, 0, 0.1f, apart.target(), same);
+  CHECK(bit_difference(same, losses) == "");
+  for (index_t n = 0; n < N; ++n) {
+    for (index_t v = 0; v < stride; ++v) {
+      const float should = v < V ? close.data()[n * V + v] : std::numeric_limits<float>::infinity();
+      CHECK(rows[n * stride + v] == should);
+    }
+  }
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/ops/layer_norm.hpp>
 
+#include <weft/ops/column_sums.hpp>
+
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
@@ -14,6 +16,7 @@
 #include <weft/testing/random.hpp>
 #include <weft/testing/reference.hpp>
 #include <weft/testing/teams.hpp>
+#include <weft/testing/widened.hpp>
 
 #include "../message_of.hpp"
 
@@ -21,7 +24,6 @@ using namespace weft;
 using namespace weft::testing;
 using ops::DropoutMask;
 using ops::RowMoments;
-using ops::Write;
 
 namespace {
 
@@ -87,8 +89,8 @@ TEST_CASE("layer norm agrees with its formula in double") {
         CHECK(difference(norm.y, layer_norm(x, gain, bias, epsilon),
                          matrix(N, C, [&](index_t n, index_t c) {
                            return std::abs(gain(0, c)) * NormError(x, n).elements +
-                                  unit_roundoff * (2 * std::abs(gain(0, c)) * 30 +
-                                                   std::abs(bias(0, c)));
+                                  unit_roundoff *
+                                      (2 * std::abs(gain(0, c)) * 30 + std::abs(bias(0, c)));
                          })) == "");
         for (index_t n = 0; n < N; ++n) {
           const Moments exact = moments(x, n, epsilon);
@@ -121,8 +123,9 @@ TEST_CASE("a residual connection adds what dropout leaves of a branch and its bi
           CAPTURE(N, C, mask.active(), with_bias);
           const auto layout = make_layout(device, Lengths{N});
           const auto keys = to_host(layout->keys);
-          const auto x = random_tensor(device, {N, C}, 1), branch = random_tensor(device, {N, C}, 2),
-                     b = random_tensor(device, {C}, 3), sum = nan_tensor(device, {N, C});
+          const auto x = random_tensor(device, {N, C}, 1),
+                     branch = random_tensor(device, {N, C}, 2), b = random_tensor(device, {C}, 3),
+                     sum = nan_tensor(device, {N, C});
           const auto bias = with_bias ? View<const float>(b) : View<const float>();
           ops::residual(device, mask, layout->keys, x, branch, bias, sum);
           const Matrix left = matrix(x), right = matrix(branch), shift = matrix(b);
@@ -131,14 +134,13 @@ TEST_CASE("a residual connection adds what dropout leaves of a branch and its bi
                    (right(n, c) + (with_bias ? shift(0, c) : 0.0));
           };
           // Three roundings of the branch (bias, factor, sum) and one of x.
-          CHECK(difference(sum,
-                           matrix(N, C, [&](index_t n, index_t c) {
-                             return left(n, c) + value(n, c);
-                           }),
-                           matrix(N, C, [&](index_t n, index_t c) {
-                             return unit_roundoff *
-                                    (std::abs(left(n, c)) + 3 * std::abs(value(n, c)) + 1e-3);
-                           })) == "");
+          CHECK(difference(
+                    sum,
+                    matrix(N, C, [&](index_t n, index_t c) { return left(n, c) + value(n, c); }),
+                    matrix(N, C, [&](index_t n, index_t c) {
+                      return unit_roundoff *
+                             (std::abs(left(n, c)) + 3 * std::abs(value(n, c)) + 1e-3);
+                    })) == "");
           ops::residual(device, mask, layout->keys, x, branch, bias, branch);
           CHECK(bit_difference(branch, sum) == "");
         }
@@ -185,7 +187,11 @@ TEST_CASE("the gradient of layer norm agrees with central differences") {
       const auto dy = random_tensor(device, {N, C}, 4), residual = random_tensor(device, {N, C}, 5),
                  dx = nan_tensor(device, {N, C});
       const auto dx_residual = past ? View<const float>(residual) : View<const float>();
-      ops::layer_norm_backward(device, norm.x, norm.gain, norm.moments, dy, dx_residual, dx);
+      const auto backward = [&](View<float> to) {
+        (void)ops::layer_norm_backward(device, norm.x, norm.gain, norm.moments, dy, dx_residual,
+                                       to);
+      };
+      backward(dx);
       const Matrix x = matrix(norm.x), gain = matrix(norm.gain), bias = matrix(norm.bias),
                    weights = matrix(dy), skipped = matrix(residual);
       const Matrix should = central_differences(
@@ -195,47 +201,83 @@ TEST_CASE("the gradient of layer norm agrees with central differences") {
           },
           x, 1e-6);
       CHECK(difference(dx, should, matrix(N, C, [&](index_t n, index_t) {
-              const NormError error(x, n);
-              const double rstd = moments(x, n, epsilon).rstd;
-              const double normal = 2.0 * rstd;  // at most: |x - mean| <= 2
-              const double roundings = (static_cast<double>(C) / 16 + 8) * unit_roundoff;
-              return 1e-7 + rstd * ((roundings + error.rstd) * (2.0 + normal * normal) +
-                                    2.0 * error.elements * normal);
-            })) == "");
-      ops::layer_norm_backward(device, norm.x, norm.gain, norm.moments, dy, dx_residual, dy);
+                         const NormError error(x, n);
+                         const double rstd = moments(x, n, epsilon).rstd;
+                         const double normal = 2.0 * rstd;  // at most: |x - mean| <= 2
+                         const double roundings = (static_cast<double>(C) / 16 + 8) * unit_roundoff;
+                         return 1e-7 + rstd * ((roundings + error.rstd) * (2.0 + normal * normal) +
+                                               2.0 * error.elements * normal);
+                       })) == "");
+      backward(dy);
       CHECK(bit_difference(dy, dx) == "");
     }
   }
 }
 
-TEST_CASE("the gradient of the gain agrees with central differences") {
+TEST_CASE("the gradients of gain and bias agree with central differences") {
   // A sum of N products |dy| <= 1 times xhat, each off by NormError and two roundings.
   Cpu device;
-  for (const index_t N : {0, 1, 20}) {
-    for (const index_t C : {1, 15, 16, 17, 40}) {
-      for (const Write write : {Write::replace, Write::accumulate}) {
-        const bool add = write == Write::accumulate;
-        CAPTURE(N, C, add);
-        const Norm norm(device, N, C);
-        const auto dy = random_tensor(device, {N, C}, 4);
-        const auto dgain = add ? random_tensor(device, {C}, 5) : nan_tensor(device, {C});
-        const Matrix x = matrix(norm.x), bias = matrix(norm.bias), weights = matrix(dy);
-        Matrix should = central_differences(
-            [&](const Matrix& gain) { return inner(layer_norm(x, gain, bias, epsilon), weights); },
-            matrix(norm.gain), 1e-3);  // linear in the gain: a large step is exact
-        if (add) {
-          for (index_t c = 0; c < C; ++c) should(0, c) += matrix(dgain)(0, c);
-        }
-        double bound = 1e-9 + unit_roundoff;
-        for (index_t n = 0; n < N; ++n) {
-          const double normal = 2.0 * moments(x, n, epsilon).rstd;
-          bound += NormError(x, n).elements + static_cast<double>(N + 3) * unit_roundoff * normal;
-        }
-        ops::layer_norm_gain_backward(device, norm.x, norm.moments, dy, dgain, write);
-        CHECK(difference(dgain, should, bound) == "");
+  for (const index_t N : {0, 1, 20, 70}) {
+    for (const index_t C : {1, 15, 16, 17, 40, 300}) {
+      CAPTURE(N, C);
+      const Norm norm(device, N, C);
+      const auto dy = random_tensor(device, {N, C}, 4), dx = nan_tensor(device, {N, C});
+      const auto gradients = nan_tensor(device, {2 * C});
+      const Matrix x = matrix(norm.x), gain = matrix(norm.gain), bias = matrix(norm.bias),
+                   weights = matrix(dy);
+      // Linear in both: a large step is exact.
+      const Matrix dgain = central_differences(
+          [&](const Matrix& at) { return inner(layer_norm(x, at, bias, epsilon), weights); }, gain,
+          1e-3);
+      const Matrix dbias = central_differences(
+          [&](const Matrix& at) { return inner(layer_norm(x, gain, at, epsilon), weights); }, bias,
+          1e-3);
+      double bound = 1e-9 + unit_roundoff;
+      for (index_t n = 0; n < N; ++n) {
+        const double normal = 2.0 * moments(x, n, epsilon).rstd;
+        bound += NormError(x, n).elements + static_cast<double>(N + 3) * unit_roundoff * normal;
       }
+      ops::column_sums(
+          device, ops::layer_norm_backward(device, norm.x, norm.gain, norm.moments, dy, {}, dx),
+          gradients);
+      CHECK(difference(gradients.slice(0, C), dgain, bound) == "");
+      CHECK(difference(gradients.slice(C, 2 * C), dbias, bound) == "");
     }
   }
+}
+
+TEST_CASE("the gradient of a branch comes with that of the sum, as dropout has it") {
+  Cpu device;
+  constexpr index_t N = 37;
+  for (const index_t C : {17, 300}) {
+    CAPTURE(C);
+    const Norm norm(device, N, C);
+    const auto keys = make_layout(device, Lengths{N})->keys;
+    const auto dy = random_tensor(device, {N, C}, 4);
+    const auto dx = nan_tensor(device, {N, C}), both = nan_tensor(device, {N, C}),
+               dropped = nan_tensor(device, {N, C}), dbranch = nan_tensor(device, {N, C});
+    const auto alone =
+        ops::layer_norm_backward(device, norm.x, norm.gain, norm.moments, dy, {}, dx);
+    ops::dropout(device, some_dropped, keys, dx, dropped);
+    const auto sums = ops::residual_layer_norm_backward(
+        device, some_dropped, keys, norm.x, norm.gain, norm.moments, dy, {}, both, dbranch);
+    CHECK(bit_difference(both, dx) == "");
+    CHECK(bit_difference(dbranch, dropped) == "");
+    CHECK(bit_difference(sums, alone) == "");
+  }
+}
+
+TEST_CASE("what is normalised is written as a factor too, if there is room for one") {
+  Cpu device;
+  device.set_product_precision(ProductPrecision::bfloat16);
+  constexpr index_t N = 5, C = 20;
+  const Norm norm(device, N, C);
+  const auto keys = make_layout(device, Lengths{N})->keys;
+  const auto sum = nan_tensor(device, {N, C}), y = nan_tensor(device, {N, C});
+  const ops::Factor<Cpu> factor(device, {N, C});
+  ops::residual_layer_norm(device, some_dropped, keys, norm.x, norm.y, {}, sum, norm.gain,
+                           norm.bias, y, norm.moments, factor.target());
+  CHECK(bit_difference(widened(factor), widened(ops::Factor<Cpu>(y))) == "");
 }
 
 TEST_CASE("layer norm has the same bits on any team") {
@@ -244,12 +286,12 @@ TEST_CASE("layer norm has the same bits on any team") {
           const Norm norm(device, N, C);
           const auto layout = make_layout(device, Lengths{N});
           const auto sum = nan_tensor(device, {N, C}), y = nan_tensor(device, {N, C}),
-                     dx = nan_tensor(device, {N, C}), dgain = nan_tensor(device, {C});
+                     dx = nan_tensor(device, {N, C});
           ops::residual_layer_norm(device, some_dropped, layout->keys, norm.x, norm.y, {}, sum,
                                    norm.gain, norm.bias, y, norm.moments);
-          ops::layer_norm_backward(device, sum, norm.gain, norm.moments, y, norm.x, dx);
-          ops::layer_norm_gain_backward(device, sum, norm.moments, y, dgain, Write::replace);
-          return std::vector{sum, y, dx, dgain};
+          const auto sums =
+              ops::layer_norm_backward(device, sum, norm.gain, norm.moments, y, norm.x, dx);
+          return std::vector{sum, y, dx, sums};
         }) == "");
 }
 
@@ -271,16 +313,14 @@ TEST_CASE("what does not fit a layer norm is refused") {
   CHECK(norm(x, c2, c2, x, m2) == "layer_norm: moments is (2), should be (3)");
 
   const auto add = [&](const auto& branch, View<const float> bias, const auto& sum) {
-    return message_of<ShapeError>(
-        [&] { ops::residual(device, {}, keys, x, branch, bias, sum); });
+    return message_of<ShapeError>([&] { ops::residual(device, {}, keys, x, branch, bias, sum); });
   };
   CHECK(add(wide, {}, x) == "residual: branch is (3, 4), should be (3, 2)");
   CHECK(add(x, {}, wide) == "residual: sum is (3, 4), should be (3, 2)");
   CHECK(add(x, c3, x) == "residual: branch_bias is (3), should be (2)");
   const auto tall = nan_tensor(device, {4, 2});
-  CHECK(message_of<ShapeError>([&] {
-          ops::residual(device, {}, keys, tall, tall, {}, tall);
-        }) == "residual: keys is (3), should be (4)");
+  CHECK(message_of<ShapeError>([&] { ops::residual(device, {}, keys, tall, tall, {}, tall); }) ==
+        "residual: keys is (3), should be (4)");
 
   const auto fused = [&](const auto& branch, View<const float> branch_bias, const auto& gain,
                          const auto& bias, const auto& moments) {
@@ -288,8 +328,7 @@ TEST_CASE("what does not fit a layer norm is refused") {
       ops::residual_layer_norm(device, {}, keys, x, branch, branch_bias, x, gain, bias, x, moments);
     });
   };
-  CHECK(fused(wide, {}, c2, c2, m3) ==
-        "residual_layer_norm: branch is (3, 4), should be (3, 2)");
+  CHECK(fused(wide, {}, c2, c2, m3) == "residual_layer_norm: branch is (3, 4), should be (3, 2)");
   CHECK(fused(x, c3, c2, c2, m3) == "residual_layer_norm: branch_bias is (3), should be (2)");
   CHECK(fused(x, {}, c3, c2, m3) == "residual_layer_norm: gain is (3), should be (2)");
   CHECK(fused(x, {}, c2, c3, m3) == "residual_layer_norm: bias is (3), should be (2)");
@@ -298,7 +337,7 @@ TEST_CASE("what does not fit a layer norm is refused") {
   const auto backward = [&](const auto& gain, const auto& moments, const auto& dy,
                             View<const float> dx_residual, const auto& dx) {
     return message_of<ShapeError>(
-        [&] { ops::layer_norm_backward(device, x, gain, moments, dy, dx_residual, dx); });
+        [&] { (void)ops::layer_norm_backward(device, x, gain, moments, dy, dx_residual, dx); });
   };
   CHECK(backward(c3, m3, x, {}, x) == "layer_norm_backward: gain is (3), should be (2)");
   CHECK(backward(c2, m2, x, {}, x) == "layer_norm_backward: moments is (2), should be (3)");
@@ -307,11 +346,12 @@ TEST_CASE("what does not fit a layer norm is refused") {
         "layer_norm_backward: dx_residual is (3, 4), should be (3, 2)");
   CHECK(backward(c2, m3, x, {}, wide) == "layer_norm_backward: dx is (3, 4), should be (3, 2)");
 
-  const auto gain_backward = [&](const auto& moments, const auto& dy, const auto& dgain) {
-    return message_of<ShapeError>(
-        [&] { ops::layer_norm_gain_backward(device, x, moments, dy, dgain, Write::replace); });
+  const auto branch_backward = [&](const auto& dbranch, const auto& of_rows) {
+    return message_of<ShapeError>([&] {
+      (void)ops::residual_layer_norm_backward(device, {}, of_rows, x, c2, m3, x, {}, x, dbranch);
+    });
   };
-  CHECK(gain_backward(m2, x, c2) == "layer_norm_gain_backward: moments is (2), should be (3)");
-  CHECK(gain_backward(m3, wide, c2) == "layer_norm_gain_backward: dy is (3, 4), should be (3, 2)");
-  CHECK(gain_backward(m3, x, c3) == "layer_norm_gain_backward: dgain is (3), should be (2)");
+  CHECK(branch_backward(wide, keys) == "layer_norm_backward: dbranch is (3, 4), should be (3, 2)");
+  CHECK(branch_backward(x, make_layout(device, Lengths{2})->keys) ==
+        "layer_norm_backward: keys is (2), should be (3)");
 }

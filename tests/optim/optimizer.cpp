@@ -87,6 +87,26 @@ TEMPLATE_TEST_CASE("parts of an update make the whole, and each leaves the other
   CHECK(std::ranges::mismatch(whole, before).in1 == whole.begin());
 }
 
+TEMPLATE_TEST_CASE("an update writes the new values rounded too, of its part", "", optim::Adam,
+                   optim::AdamW, optim::Sgd, optim::SgdMomentum) {
+  constexpr index_t n = ops::block_size + 77;
+  Cpu device;
+  const TestType optimizer;
+  auto values = random_gradients(n, 0);
+  std::vector<std::vector<float>> buffers(TestType::state_names.size(),
+                                          std::vector<float>(static_cast<std::size_t>(n)));
+  optim::StatePointers<TestType> state{};
+  for (std::size_t i = 0; i < buffers.size(); ++i) state[i] = buffers[i].data();
+  const Bfloat16 untouched(7.0f);
+  std::vector<Bfloat16> rounded(static_cast<std::size_t>(n), untouched);
+  TestType::update(device, optimizer.step(1, 0.1, 1.0), {n, 1, 2}, random_gradients(n, 1).data(),
+                   values.data(), state, rounded.data());
+  for (std::size_t i = 0; i < rounded.size(); ++i) {
+    const bool is_mine = i >= static_cast<std::size_t>(ops::block_size);
+    CHECK(rounded[i].bits == (is_mine ? Bfloat16(values[i]) : untouched).bits);
+  }
+}
+
 TEST_CASE("a strategy trains with any optimizer and keeps its buffers") {
   Cpu device;
   GradientAccumulation<SmallModel, SmallLoss, Descent> strategy(device, small_objective(),

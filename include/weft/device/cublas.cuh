@@ -11,8 +11,7 @@
 #include <tuple>
 #include <type_traits>
 
-#include <weft/core/bfloat16.hpp>
-#include <weft/core/float16.hpp>
+#include <weft/core/any_floats.hpp>
 #include <weft/core/index.hpp>
 #include <weft/device/arena.hpp>
 #include <weft/device/cuda_error.cuh>
@@ -26,9 +25,10 @@ inline void expect_success(cublasStatus_t status, const char* attempted,
   throw CudaError(text(attempted, ": cuBLASLt says ", cublasLtGetStatusString(status)), where);
 }
 
-//! The largest power of two up to 256 that divides an address.
+//! The largest power of two up to 16 that divides an address: no algorithm reads more at once, and
+//! what lies better is multiplied by the same one.
 inline std::uint32_t alignment_of(const void* pointer) {
-  const auto address = reinterpret_cast<std::uintptr_t>(pointer) | 256u;
+  const auto address = reinterpret_cast<std::uintptr_t>(pointer) | 16u;
   return static_cast<std::uint32_t>(address & (~address + 1));
 }
 
@@ -43,29 +43,43 @@ struct CublasProduct {
   friend bool operator==(const CublasProduct&, const CublasProduct&) = default;
 };
 
+//! What a product does besides, with a vector.
+enum class CublasEpilogue {
+  none,
+  bias,       //!< adds a number to each row of D
+  bias_relu,  //!< the same, and then max(0, .)
+  sums_of_b,  //!< writes the sum of each column of op(B), one for each column of D
+};
+
 //! What an algorithm is chosen by. Parameters lie without gaps: some begin at odd addresses, where
 //! an algorithm that reads four floats at once would fault.
 struct CublasKind {
   CublasProduct product;
   ProductPrecision precision;
-  cudaDataType_t factors;  // what they lie as
+  FloatType factors, result;  // what they lie as
+  CublasEpilogue epilogue;
   std::uint32_t align_a, align_b, align_d;
-  std::uint32_t align_bias;  // 0: there is none
+  std::uint32_t align_vector;  // 16 without one
 
   friend auto operator<=>(const CublasKind&, const CublasKind&) = default;
 };
 
-//! What cuBLASLt calls a type of factors.
-template <class Factor>
-constexpr cudaDataType_t data_type_of = CUDA_R_32F;
-template <>
-inline constexpr cudaDataType_t data_type_of<Bfloat16> = CUDA_R_16BF;
-template <>
-inline constexpr cudaDataType_t data_type_of<Float16> = CUDA_R_16F;
+//! What cuBLASLt calls a type.
+inline cudaDataType_t data_type(FloatType type) {
+  switch (type) {
+    case FloatType::bfloat16:
+      return CUDA_R_16BF;
+    case FloatType::float16:
+      return CUDA_R_16F;
+    case FloatType::float32:
+      break;
+  }
+  return CUDA_R_32F;
+}
 
 //! Tensor cores round float32 factors themselves, as they read them.
 inline cublasComputeType_t compute_type(const CublasKind& kind) {
-  if (kind.factors != CUDA_R_32F) return CUBLAS_COMPUTE_32F;
+  if (kind.factors != FloatType::float32) return CUBLAS_COMPUTE_32F;
   switch (kind.precision) {
     case ProductPrecision::tf32:
       return CUBLAS_COMPUTE_32F_FAST_TF32;
@@ -86,6 +100,32 @@ struct CublasDestroy {
 template <class Handle, auto Destroy>
 using CublasOwned = std::unique_ptr<std::remove_pointer_t<Handle>, CublasDestroy<Handle, Destroy>>;
 
+//! What cuBLASLt calls it.
+inline cublasLtEpilogue_t name_of(CublasEpilogue epilogue) {
+  switch (epilogue) {
+    case CublasEpilogue::bias:
+      return CUBLASLT_EPILOGUE_BIAS;
+    case CublasEpilogue::bias_relu:
+      return CUBLASLT_EPILOGUE_RELU_BIAS;
+    case CublasEpilogue::sums_of_b:
+      return CUBLASLT_EPILOGUE_BGRADB;
+    case CublasEpilogue::none:
+      break;
+  }
+  return CUBLASLT_EPILOGUE_DEFAULT;
+}
+
+//! The matrices of a product: `a` and `b` are of one type, `d` and the vector of another, or the
+//! same.
+struct CublasOperands {
+  AnyFloats<const void> a, b;
+  AnyFloats<void> d;
+  CublasEpilogue epilogue = CublasEpilogue::none;
+  AnyFloats<const void> vector{};  // a bias, or where sums are written
+
+  friend bool operator==(const CublasOperands&, const CublasOperands&) = default;
+};
+
 //! Multiplies on one stream. An algorithm is asked for once for each kind of product.
 class Cublas {
  public:
@@ -101,33 +141,30 @@ class Cublas {
     handle_.reset(handle);
   }
 
-  //! Whether a product may add the bias itself: one that begins elsewhere makes kernels for an A100
-  //! fault, as Marian found.
-  [[nodiscard]] static bool adds(const float* bias) { return alignment_of(bias) >= 16; }
+  //! Whether there is an algorithm that does this epilogue. A vector that does not begin at a
+  //! multiple of 16 bytes makes kernels for an A100 fault, as Marian found.
+  [[nodiscard]] bool supports(const CublasProduct& product, ProductPrecision precision,
+                              const CublasOperands& all) {
+    return alignment_of(all.vector.data) >= 16 && plan_for(product, precision, all).found;
+  }
 
-  //! `Factor` is float, Bfloat16 or Float16. `bias` may be null.
-  template <class Factor>
-  void multiply(const CublasProduct& product, ProductPrecision precision, const Factor* a,
-                const Factor* b, const float* bias, float* d, bool accumulate,
-                cudaStream_t stream) {
-    const CublasKind kind{product,
-                          precision,
-                          data_type_of<Factor>,
-                          alignment_of(a),
-                          alignment_of(b),
-                          alignment_of(d),
-                          bias == nullptr ? 0 : alignment_of(bias)};
-    // Batches of words have ever new numbers of rows. What is asked for again is chosen alike.
-    constexpr std::size_t most_plans = 4096;
-    if (plans_.size() >= most_plans) plans_.clear();
-    auto& plan = plans_[kind];
-    if (plan == nullptr) plan = std::make_unique<Plan>(handle_.get(), kind);
-    if (bias != nullptr) plan->set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+  //! D = op(A) op(B), or D += .
+  void multiply(const CublasProduct& product, ProductPrecision precision, const CublasOperands& all,
+                bool accumulate, cudaStream_t stream) {
+    Plan& plan = plan_for(product, precision, all);
+    if (!plan.found) {
+      throw CudaError(text("cuBLASLt has no algorithm for a product of ", product.rows, " x ",
+                           product.inner, " and ", product.inner, " x ", product.columns));
+    }
+    if (all.vector.data != nullptr) {
+      plan.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, all.vector.data);
+    }
     const float one = 1.0f, beta = accumulate ? 1.0f : 0.0f;
     expect_success(
-        cublasLtMatmul(handle_.get(), plan->operation.get(), &one, a, plan->a.get(), b,
-                       plan->b.get(), &beta, d, plan->d.get(), d, plan->d.get(), &plan->algorithm,
-                       workspace_.data(), static_cast<std::size_t>(workspace_bytes), stream),
+        cublasLtMatmul(handle_.get(), plan.operation.get(), &one, all.a.data, plan.a.get(),
+                       all.b.data, plan.b.get(), &beta, all.d.data, plan.d.get(), all.d.data,
+                       plan.d.get(), &plan.algorithm, workspace_.data(),
+                       static_cast<std::size_t>(workspace_bytes), stream),
         "multiplying");
   }
 
@@ -137,7 +174,8 @@ class Cublas {
   struct Plan {
     CublasOwned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy> operation;
     Layout a, b, d;
-    cublasLtMatmulAlgo_t algorithm;
+    bool found = false;
+    cublasLtMatmulAlgo_t algorithm{};  // if it was found
 
     Plan(cublasLtHandle_t handle, const CublasKind& kind) : Plan(handle, kind.product, kind) {}
 
@@ -146,18 +184,18 @@ class Cublas {
                    p.lda)),
           b(layout(kind.factors, p.transpose_b ? p.columns : p.inner,
                    p.transpose_b ? p.inner : p.columns, p.ldb)),
-          d(layout(CUDA_R_32F, p.rows, p.columns, p.ldd)) {
+          d(layout(kind.result, p.rows, p.columns, p.ldd)) {
       cublasLtMatmulDesc_t made = nullptr;
       expect_success(cublasLtMatmulDescCreate(&made, compute_type(kind), CUDA_R_32F),
                      "describing a product");
       operation.reset(made);
       set(CUBLASLT_MATMUL_DESC_TRANSA, p.transpose_a ? CUBLAS_OP_T : CUBLAS_OP_N);
       set(CUBLASLT_MATMUL_DESC_TRANSB, p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N);
-      if (kind.align_bias > 0) {
-        set(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_BIAS);
+      if (kind.epilogue != CublasEpilogue::none) {
+        set(CUBLASLT_MATMUL_DESC_EPILOGUE, name_of(kind.epilogue));
         // The algorithm is chosen by how this is aligned; nothing is read there.
         set(CUBLASLT_MATMUL_DESC_BIAS_POINTER,
-            reinterpret_cast<const void*>(std::uintptr_t{kind.align_bias}));
+            reinterpret_cast<const void*>(std::uintptr_t{kind.align_vector}));
       }
 
       cublasLtMatmulPreference_t wishes = nullptr;
@@ -173,26 +211,24 @@ class Cublas {
       wish(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, kind.align_d);
       wish(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, kind.align_d);
       cublasLtMatmulHeuristicResult_t best{};
-      int found = 0;
+      int count = 0;
       const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
-          handle, operation.get(), a.get(), b.get(), d.get(), d.get(), wishes, 1, &best, &found);
-      if (status == CUBLAS_STATUS_NOT_SUPPORTED) {
-        found = 0;
-      } else {
-        expect_success(status, "choosing an algorithm");
-      }
-      if (found == 0 || best.state != CUBLAS_STATUS_SUCCESS) {
-        throw CudaError(text("cuBLASLt has no algorithm for a product of ", p.rows, " x ", p.inner,
-                             " and ", p.inner, " x ", p.columns));
-      }
-      algorithm = best.algo;
+          handle, operation.get(), a.get(), b.get(), d.get(), d.get(), wishes, 1, &best, &count);
+      // An epilogue that a version does not know for these types may be a wrong value to it.
+      const bool is_refused =
+          status == CUBLAS_STATUS_NOT_SUPPORTED ||
+          (status == CUBLAS_STATUS_INVALID_VALUE && kind.epilogue != CublasEpilogue::none);
+      if (!is_refused) expect_success(status, "choosing an algorithm");
+      found = !is_refused && count > 0 && best.state == CUBLAS_STATUS_SUCCESS;
+      if (found) algorithm = best.algo;
     }
 
-    static Layout layout(cudaDataType_t type, index_t rows, index_t columns, index_t leading) {
+    static Layout layout(FloatType type, index_t rows, index_t columns, index_t leading) {
       cublasLtMatrixLayout_t made = nullptr;
-      expect_success(cublasLtMatrixLayoutCreate(&made, type, static_cast<std::uint64_t>(rows),
-                                                static_cast<std::uint64_t>(columns), leading),
-                     "describing a matrix");
+      expect_success(
+          cublasLtMatrixLayoutCreate(&made, data_type(type), static_cast<std::uint64_t>(rows),
+                                     static_cast<std::uint64_t>(columns), leading),
+          "describing a matrix");
       return Layout(made);
     }
 
@@ -203,24 +239,40 @@ class Cublas {
     }
   };
 
+  Plan& plan_for(const CublasProduct& product, ProductPrecision precision,
+                 const CublasOperands& all) {
+    const CublasKind kind{product,
+                          precision,
+                          all.a.type,
+                          all.d.type,
+                          all.epilogue,
+                          alignment_of(all.a.data),
+                          alignment_of(all.b.data),
+                          alignment_of(all.d.data),
+                          alignment_of(all.vector.data)};
+    const auto found = plans_.find(kind);
+    if (found != plans_.end()) return *found->second;
+    // Batches of words have ever new numbers of rows. What is asked for again is chosen alike.
+    constexpr std::size_t most_plans = 4096;
+    if (plans_.size() >= most_plans) plans_.clear();
+    return *plans_.emplace(kind, std::make_unique<Plan>(handle_.get(), kind)).first->second;
+  }
+
   CublasOwned<cublasLtHandle_t, cublasLtDestroy> handle_;
   Memory workspace_;
   std::map<CublasKind, std::unique_ptr<Plan>> plans_;
 };
 
 //! A product that is to be queued.
-template <class Factor>
 struct CublasCall {
   Cublas* cublas;
   CublasProduct product;
   ProductPrecision precision;
-  const Factor *a, *b;
-  const float* bias;
-  float* d;
+  CublasOperands operands;
   bool accumulate;
 
   [[nodiscard]] cudaError_t operator()(cudaStream_t stream) const {
-    cublas->multiply(product, precision, a, b, bias, d, accumulate, stream);
+    cublas->multiply(product, precision, operands, accumulate, stream);
     return cudaSuccess;
   }
   friend bool operator==(const CublasCall&, const CublasCall&) = default;

@@ -14,6 +14,7 @@
 
 #include <cuda_runtime.h>
 
+#include <weft/core/any_floats.hpp>
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
 #include <weft/device/arena.hpp>
@@ -194,6 +195,8 @@ class Cuda {
   //! A pass over parameters takes them all at once.
   static constexpr bool small_passes = false;
   static constexpr bool on_host = false;
+  //! Products and attention round what they write for each other, and read 16 bytes at once.
+  static constexpr bool rounds_results = true;
 
   static bool shares_memory(const Cuda& a, const Cuda& b) { return a.gpu_ == b.gpu_; }
 
@@ -238,15 +241,20 @@ class Cuda {
     queue_.add(name, detail::LibraryCall<Library>{library});
   }
 
-  //! Products of matrices on this device, in its precision; `Factor` is float, Bfloat16 or
-  //! Float16. `bias` may be null.
-  template <class Factor>
-  void multiply(const detail::CublasProduct& product, const Factor* a, const Factor* b,
-                const float* bias, float* d, bool accumulate) {
-    activate();
-    cublas_.begin([this](index_t bytes) { return arena_.allocate(bytes); });
-    call("a product by cuBLASLt", detail::CublasCall<Factor>{&cublas_, product, product_precision_,
-                                                             a, b, bias, d, accumulate});
+  //! Products of matrices on this device, those of floats in its precision.
+  //!
+  //! **Errors.** CudaError if cuBLASLt has no algorithm for it.
+  void multiply(const detail::CublasProduct& product, const detail::CublasOperands& operands,
+                bool accumulate) {
+    begin_products();
+    call("a product by cuBLASLt",
+         detail::CublasCall{&cublas_, product, product_precision_, operands, accumulate});
+  }
+  //! Whether such a product can do the epilogue of its operands.
+  [[nodiscard]] bool can_multiply(const detail::CublasProduct& product,
+                                  const detail::CublasOperands& operands) {
+    begin_products();
+    return cublas_.supports(product, product_precision_, operands);
   }
 
   friend std::string to_text(const Cuda& device) {
@@ -269,6 +277,11 @@ class Cuda {
         return {};
       },
       [](const Segment& segment) { cudaFree(segment.data); }};
+
+  void begin_products() {
+    activate();
+    cublas_.begin([this](index_t bytes) { return arena_.allocate(bytes); });
+  }
 
   //! **Errors.** CudaError without a driver, or with one older than the toolkit's least.
   static void expect_driver() {

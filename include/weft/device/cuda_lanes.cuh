@@ -65,8 +65,8 @@ struct CudaLanes {
   //! `y` at each of this thread's columns becomes `f(column)`, which reads there at most. Four
   //! columns are found before one is written: what is written may be what is read next, as far as
   //! the compiler knows, and a thread would wait for each number.
-  template <class F, class Y>
-  __device__ void write(index_t n, Y* y, F f) const {
+  template <class Y, class F>
+  __device__ void write(index_t n, Y y, F f) const {
     for_each_group(n, [&](index_t first) {
       decltype(f(index_t{})) values[4];
       in_group(first, n, [&](int turn, index_t c) { values[turn] = f(c); });

@@ -5,6 +5,7 @@
 
 #include <limits>
 
+#include <weft/core/any_floats.hpp>
 #include <weft/core/exp_sum.hpp>
 #include <weft/core/simd.hpp>
 #include <weft/core/simd_narrow.hpp>
@@ -27,8 +28,8 @@ struct CpuLanes {
 
   //! `y` at each pack becomes `f(pack)`, which reads there at most. A GPU's lane finds all its
   //! numbers of a group before it writes one.
-  template <class F, class Y>
-  WEFT_INLINE void write(index_t n, Y* y, F f) const {
+  template <class Y, class F>
+  WEFT_INLINE void write(index_t n, Y y, F f) const {
     for_each(n, [&](auto c) { simd::store(y, c, f(c)); });
   }
 

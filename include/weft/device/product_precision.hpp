@@ -8,9 +8,9 @@
 namespace weft {
 
 //! What the factors of a device's matrix products are rounded to; on a GPU those of attention's
-//! products too. Everything else is float32 whatever it says: parameters, gradients, the optimizer,
-//! sums and what operations return. What modules save for nothing but products they save rounded
-//! (`ops::Factor`).
+//! products too. Parameters, their gradients, the optimizer, sums, residuals and losses are float32
+//! whatever it says. What modules write for products alone they write rounded (`ops::Factor`), on a
+//! GPU also what products, attention and the branches of residual connections hand on.
 //!
 //! **Source.** PyTorch's `torch.set_float32_matmul_precision`: highest, high and medium.
 enum class ProductPrecision {

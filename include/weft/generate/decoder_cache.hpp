@@ -9,11 +9,14 @@
 #include <utility>
 #include <vector>
 
+#include <weft/core/any_floats.hpp>
 #include <weft/core/index.hpp>
 #include <weft/nn/context.hpp>
+#include <weft/nn/factor_rows.hpp>
 #include <weft/nn/transformer.hpp>
 #include <weft/ops/append.hpp>
 #include <weft/ops/attention.hpp>
+#include <weft/ops/factor.hpp>
 #include <weft/ops/matmul.hpp>
 #include <weft/tensor/sequences.hpp>
 
@@ -35,7 +38,8 @@ class DecoderCache {
     const auto memory = model.encode(ctx, source);
     memory_layout_ = memory.layout;
     for (std::size_t i = 0; i < layers().size(); ++i) {
-      layer_[i].memory = layers()[i].cross_attention.keys_values(ctx, memory.values);
+      layer_[i].memory =
+          layers()[i].cross_attention.keys_values(ctx, memory.values, FloatType::float32);
     }
   }
 
@@ -85,8 +89,8 @@ class DecoderCache {
 
  private:
   struct Layer {
-    Tensor<float, D> memory;  // (M, 2 C)
-    Tensor<float, D> own;     // (H, room, 2 C)
+    ops::Factor<D> memory;  // (M, 2 C)
+    Tensor<float, D> own;   // (H, room, 2 C)
   };
 
   //! What is the same for all layers in a step: which translations the own keys and values are of.
@@ -141,11 +145,12 @@ class DecoderCache {
 
   template <class Attention>
   [[nodiscard]] Tensor<float, D> attend_to_self(nn::Context<D>& ctx, const Attention& attention,
-                                                const Rows<C, D>& x, Tensor<float, D>& cache,
-                                                const Own& own) const {
-    const auto projected =
-        attention.project(ctx, x.values, attention.query_weight, attention.query_bias, 3);
-    const ops::HeadRows<const float> fresh{projected.data() + C, 3 * C};
+                                                const nn::FactorRows<C, D>& x,
+                                                Tensor<float, D>& cache, const Own& own) const {
+    const auto projected = attention.project(ctx, x.values, attention.query_weight,
+                                             attention.query_bias, 3, FloatType::float32);
+    const float* const rows = projected.numbers().floats();
+    const ops::HeadRows<const float> fresh{rows + C, 3 * C};
     if (own.stays) {
       ops::append_rows(ctx.device(), length_, fresh, cache);
     } else {
@@ -153,17 +158,18 @@ class DecoderCache {
       ops::append_rows(ctx.device(), cache, length_, own.parents, fresh, grown);
       cache = grown;
     }
-    return attend(ctx, attention, {projected.data(), 3 * C}, *own.queries, cache, *own.keys);
+    return attend(ctx, attention, {rows, 3 * C}, *own.queries, cache.data(), *own.keys);
   }
 
   template <class Attention>
   [[nodiscard]] Tensor<float, D> attend_to_memory(nn::Context<D>& ctx, const Attention& attention,
-                                                  const Rows<C, D>& x,
-                                                  const Tensor<float, D>& memory,
+                                                  const nn::FactorRows<C, D>& x,
+                                                  const ops::Factor<D>& memory,
                                                   const SequenceLayout<D>& by_source) const {
-    const auto queries =
-        attention.project(ctx, x.values, attention.query_weight, attention.query_bias, 1);
-    return attend(ctx, attention, {queries.data(), C}, by_source, memory, *memory_layout_);
+    const auto queries = attention.project(ctx, x.values, attention.query_weight,
+                                           attention.query_bias, 1, FloatType::float32);
+    return attend(ctx, attention, {queries.numbers().floats(), C}, by_source,
+                  memory.numbers().floats(), *memory_layout_);
   }
 
   //! Attention of `queries` to keys and values that lie side by side, and the output projection.
@@ -171,15 +177,14 @@ class DecoderCache {
   [[nodiscard]] Tensor<float, D> attend(nn::Context<D>& ctx, const Attention& attention,
                                         ops::HeadRows<const float> queries,
                                         const SequenceLayout<D>& query_layout,
-                                        const Tensor<float, D>& keys_values,
+                                        const float* keys_values,
                                         const SequenceLayout<D>& key_layout) const {
     const index_t H = query_layout.rows();
     auto attended = ctx.empty({H, C});
     auto log_sums = ctx.empty({H, Model::shape.heads});
     ops::attention(ctx.device(), attention.problem(ctx, false, query_layout, key_layout), queries,
-                   {keys_values.data(), 2 * C}, {keys_values.data() + C, 2 * C},
-                   {attended.data(), C}, log_sums.data(),
-                   ops::HeadSize<Model::shape.d_model / Model::shape.heads>());
+                   {keys_values, 2 * C}, {keys_values + C, 2 * C}, {attended.data(), C},
+                   log_sums.data(), ops::HeadSize<Model::shape.d_model / Model::shape.heads>());
     auto y = ctx.empty({H, C});
     ops::matmul_nt(ctx.device(), attended, ctx.factor(attention.output.weight), y);
     return y;

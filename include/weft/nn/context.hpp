@@ -199,17 +199,24 @@ class Context {
   //! **Errors.** As `value`'s.
   [[nodiscard]] ops::FactorView factor(const Parameter& p) const {
     const View<const float> floats = value(p);
-    const ops::FactorView all = all_weights_;
-    return all.rounded == nullptr ? floats : all.part(p.value_offset, p.shape);
+    // What begins elsewhere than at 16 bytes a GPU would read two numbers at a time: its products
+    // round it anew, to where they read fast, and with the bits of a strategy that always does so.
+    constexpr index_t together = ops::rounds_results<D> ? 8 : 1;
+    if (all_weights_.empty() || p.value_offset % together != 0) return floats;
+    return ops::FactorView(all_weights_).part(p.value_offset, p.shape);
   }
 
-  //! Has a processor that rounds factors round all weights now, and not for each product: for many
-  //! passes with the same values, as those of a search. A GPU reads floats for a search's few rows.
+  //! Rounds all weights now, and not for each product, if the device rounds factors: for many
+  //! passes with the same values, as those of a search.
   //!
   //! **Memory.** Half that of the parameters, until the context ends.
   void round_weights(const ParameterLayout& layout) {
     all_weights_ = ops::Factor<D>(*device_, View<const float>(values_, {layout.values}));
   }
+
+  //! Has products read weights that somebody rounded: a factor with the places of all values, or
+  //! nothing, and the values are read.
+  void read_weights(const ops::Factor<D>& rounded) { all_weights_ = rounded; }
 
   //! A tensor on the context's device with undefined elements.
   template <class T = float>
@@ -233,6 +240,16 @@ class Context {
     if (put_off_ == nullptr) return compute_gradient(*gradients_, p, f);
     put_off_->add([gradients = gradients_, p, f = std::forward<F>(f)] {
       compute_gradient(*gradients, p, f);
+    });
+  }
+
+  //! The same for two trained parameters, whose gradients one operation computes: calls
+  //! `f(View<float> gradient of a, ops::Write, View<float> gradient of b, ops::Write)`.
+  template <class F>
+  void gradients(const Parameter& a, const Parameter& b, F&& f) {
+    if (put_off_ == nullptr) return compute_gradients(*gradients_, a, b, f);
+    put_off_->add([gradients = gradients_, a, b, f = std::forward<F>(f)] {
+      compute_gradients(*gradients, a, b, f);
     });
   }
 
@@ -260,6 +277,17 @@ class Context {
     const auto [view, write] = gradients.claim(p);
     f(view, write);
     gradients.complete(p);
+  }
+
+  template <class F>
+  static void compute_gradients(Gradients<D>& gradients, const Parameter& a, const Parameter& b,
+                                const F& f) {
+    at_work(a);
+    const auto [of_a, write_a] = gradients.claim(a);
+    const auto [of_b, write_b] = gradients.claim(b);
+    f(of_a, write_a, of_b, write_b);
+    gradients.complete(a);
+    gradients.complete(b);
   }
 
   D* device_;

@@ -18,7 +18,7 @@ namespace weft::nn {
 //! The gradient of a memory that several layers read: each adds its part, the last layer first.
 template <class D>
 struct MemoryGradient {
-  Tensor<float, D> values;  //!< (M, C)
+  Tensor<float, D> values;                 //!< (M, C)
   ops::Write write = ops::Write::replace;  //!< whether the next part replaces them
 };
 
@@ -75,14 +75,17 @@ struct DecoderLayer {
                                                      const Rows<C, D>& memory) const {
     auto [z, saved_1] = self_residual.enter(ctx, x);
     auto [attended, saved_self] = self_attention.forward(ctx, z, true);
-    const auto u = self_residual.leave(ctx, x, attended, self_attention.branch_bias(ctx), saved_1);
+    const auto u_factor = self_residual.room_for_factor(ctx, x);
+    const auto u =
+        self_residual.leave(ctx, x, attended, self_attention.branch_bias(ctx), saved_1, u_factor);
 
-    auto [v, saved_2] = cross_residual.enter(ctx, u);
+    auto [v, saved_2] = cross_residual.enter(ctx, u, u_factor);
     auto [recalled, saved_cross] = cross_attention.forward(ctx, v, memory);
+    const auto w_factor = cross_residual.room_for_factor(ctx, u);
     const auto w =
-        cross_residual.leave(ctx, u, recalled, cross_attention.branch_bias(ctx), saved_2);
+        cross_residual.leave(ctx, u, recalled, cross_attention.branch_bias(ctx), saved_2, w_factor);
 
-    auto [s, saved_3] = feed_forward_residual.enter(ctx, w);
+    auto [s, saved_3] = feed_forward_residual.enter(ctx, w, w_factor);
     auto [fed, saved_network] = feed_forward.forward(ctx, s);
     auto y = feed_forward_residual.leave(ctx, w, fed, feed_forward.branch_bias(ctx), saved_3);
     return {std::move(y),

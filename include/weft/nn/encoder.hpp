@@ -61,9 +61,10 @@ struct EncoderLayer {
   [[nodiscard]] Result<Rows<C, D>, Saved<D>> forward(Context<D>& ctx, const Rows<C, D>& x) const {
     auto [z, saved_1] = attention_residual.enter(ctx, x);
     auto [attended, saved_attention] = self_attention.forward(ctx, z, causal);
-    const auto middle =
-        attention_residual.leave(ctx, x, attended, self_attention.branch_bias(ctx), saved_1);
-    auto [u, saved_2] = feed_forward_residual.enter(ctx, middle);
+    const auto factor = attention_residual.room_for_factor(ctx, x);
+    const auto middle = attention_residual.leave(ctx, x, attended, self_attention.branch_bias(ctx),
+                                                 saved_1, factor);
+    auto [u, saved_2] = feed_forward_residual.enter(ctx, middle, factor);
     auto [fed, saved_network] = feed_forward.forward(ctx, u);
     auto y = feed_forward_residual.leave(ctx, middle, fed, feed_forward.branch_bias(ctx), saved_2);
     return {std::move(y),

@@ -6,11 +6,13 @@
 #include <utility>
 
 #include <weft/nn/context.hpp>
+#include <weft/nn/factor_rows.hpp>
 #include <weft/nn/linear.hpp>
 #include <weft/nn/module.hpp>
 #include <weft/nn/parameter.hpp>
 #include <weft/ops/activation.hpp>
 #include <weft/ops/factor.hpp>
+#include <weft/ops/linear.hpp>
 #include <weft/ops/matmul.hpp>
 #include <weft/tensor/sequences.hpp>
 
@@ -51,50 +53,61 @@ struct FeedForward {
   template <class D>
   struct Saved {
     LayoutPointer<D> layout;
-    ops::Factor<D> x;                //!< (N, C)
-    Tensor<float, D> preactivation;  //!< without its bias; empty for ReLU
-    ops::Factor<D> hidden;           //!< (N, F)
+    ops::Factor<D> x;              //!< (N, C)
+    ops::Factor<D> preactivation;  //!< without its bias; empty for ReLU
+    ops::Factor<D> hidden;         //!< (N, F)
   };
 
   template <class D>
-  [[nodiscard]] Result<Tensor<float, D>, Saved<D>> forward(Context<D>& ctx,
-                                                           const Rows<C, D>& x) const {
+  [[nodiscard]] Result<ops::Factor<D>, Saved<D>> forward(Context<D>& ctx,
+                                                         const FactorRows<C, D>& x) const {
     auto& device = ctx.device();
     const index_t N = x.values.rows();
-    Saved<D> saved{x.layout, ops::Factor<D>(x.values), {}, {}};
-    auto hidden = ctx.empty({N, F});
-    auto preactivation = hidden;  // in place, unless it is kept
-    if constexpr (keeps_preactivation) preactivation = saved.preactivation = ctx.empty({N, F});
-    ops::matmul_nt(device, saved.x, ctx.factor(inner.weight), preactivation);
-    ops::bias_activation_dropout<A>(device, ctx.mask(dropout), x.layout->keys, preactivation,
-                                    ctx.value(inner.bias), hidden);
-    saved.hidden = ops::Factor<D>(hidden);
-    auto y = ctx.empty({N, C});
-    ops::matmul_nt(device, saved.hidden, ctx.factor(outer.weight), y);
+    const FloatType type = ops::result_type(device);
+    const ops::Factor<D> preactivation(device, {N, F}, type);
+    Saved<D> saved{x.layout, x.values, {}, {}};
+    if constexpr (keeps_preactivation) {
+      saved.preactivation = preactivation;
+      saved.hidden = ops::Factor<D>(device, {N, F});
+    } else {
+      saved.hidden = in_place_of(preactivation);
+    }
+    ops::linear_activation_dropout<A>(device, ctx.mask(dropout), x.layout->keys, x.values,
+                                      ctx.factor(inner.weight), ctx.value(inner.bias),
+                                      preactivation.target(), saved.hidden.target());
+    ops::Factor<D> y(device, {N, C}, type);
+    ops::matmul_nt(device, saved.hidden, ctx.factor(outer.weight), y.target());
     return {std::move(y), std::move(saved)};
   }
 
   //! Writes the input's gradient to `dx`, or adds it there.
   template <class D>
-  void backward(Context<D>& ctx, Saved<D>&& saved, const Tensor<float, D>& dy,
+  void backward(Context<D>& ctx, Saved<D>&& saved, const ops::Factor<D>& dy,
                 const Tensor<float, D>& dx, ops::Write write) const {
     auto& device = ctx.device();
-    const ops::Factor<D> dy_factor(dy);
-    detail::weight_gradient(ctx, outer.weight, saved.hidden, dy_factor);
-    detail::bias_gradient(ctx, outer.bias, dy);
-    auto dhidden = ctx.empty({dy.rows(), F});
-    ops::matmul_nn(device, dy_factor, ctx.factor(outer.weight), dhidden);
+    detail::linear_gradients(ctx, outer.weight, outer.bias, saved.hidden, dy);
+    const ops::Factor<D> dhidden(device, {dy.rows(), F}, ops::result_type(device));
+    ops::matmul_nn(device, dy, ctx.factor(outer.weight), dhidden.target());
+    const auto dinner = in_place_of(dhidden);
     if constexpr (keeps_preactivation) {
       ops::activation_dropout_backward<A>(device, ctx.mask(dropout), saved.layout->keys,
                                           saved.preactivation, ctx.value(inner.bias), dhidden,
-                                          dhidden);
+                                          dinner.target());
     } else {
-      ops::relu_dropout_backward(device, ctx.mask(dropout), saved.hidden, dhidden, dhidden);
+      ops::relu_dropout_backward(device, ctx.mask(dropout), saved.hidden, dhidden, dinner.target());
     }
-    const ops::Factor<D> dhidden_factor(dhidden);
-    detail::weight_gradient(ctx, inner.weight, saved.x, dhidden_factor);
-    detail::bias_gradient(ctx, inner.bias, dhidden);
-    ops::matmul_nn(device, dhidden_factor, ctx.factor(inner.weight), dx, write);
+    detail::linear_gradients(ctx, inner.weight, inner.bias, saved.x, dinner);
+    ops::matmul_nn(device, dinner, ctx.factor(inner.weight), dx, write);
+  }
+
+ private:
+  //! Where a product's result becomes the factor of the next: over it, unless the numbers are of
+  //! another type.
+  template <class D>
+  static ops::Factor<D> in_place_of(const ops::Factor<D>& result) {
+    const FloatType type = ops::factor_type(result.device());
+    if (type == result.numbers().type) return result;
+    return ops::Factor<D>(result.device(), result.shape(), type);
   }
 };
 

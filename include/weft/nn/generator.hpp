@@ -62,10 +62,11 @@ struct BasicGenerator {
     return ops::Factor<D>(ctx.device(), ctx.factor(weight));
   }
 
-  //! logits = x W', without the bias, which the criterion adds as it reads them. W: `factor`.
+  //! logits = x W', without the bias, which the criterion adds as it reads them. W: `factor`. Rows
+  //! of logits may have gaps between them.
   template <class D>
-  void logits(Context<D>& ctx, const ops::Factor<D>& w, View<const float> x,
-              View<float> logits) const {
+  void logits(Context<D>& ctx, const ops::Factor<D>& w, const ops::Factor<D>& x,
+              const ops::FactorTarget& logits) const {
     ops::matmul_nt(ctx.device(), x, w, logits);
   }
 
@@ -87,13 +88,15 @@ struct BasicGenerator {
   //! Hands the weights' gradients to the context and returns that of x. W: `factor`.
   template <class D>
   [[nodiscard]] Tensor<float, D> backward(Context<D>& ctx, const ops::Factor<D>& w,
-                                          const Tensor<float, D>& x,
-                                          const Tensor<float, D>& dlogits) const {
-    const ops::Factor<D> dlogits_factor(dlogits);
-    detail::weight_gradient(ctx, weight, ops::Factor<D>(x), dlogits_factor);
-    if constexpr (Bias) detail::bias_gradient(ctx, bias, dlogits);
+                                          const ops::Factor<D>& x,
+                                          const ops::Factor<D>& dlogits) const {
+    if constexpr (Bias) {
+      detail::linear_gradients(ctx, weight, bias, x, dlogits);
+    } else {
+      detail::weight_gradient(ctx, weight, x, dlogits);
+    }
     auto dx = ctx.empty(x.shape());
-    ops::matmul_nn(ctx.device(), dlogits_factor, w, dx);
+    ops::matmul_nn(ctx.device(), dlogits, w, dx);
     return dx;
   }
 };

@@ -6,9 +6,11 @@
 #include <utility>
 
 #include <weft/nn/context.hpp>
+#include <weft/nn/factor_rows.hpp>
 #include <weft/nn/linear.hpp>
 #include <weft/nn/module.hpp>
 #include <weft/nn/parameter.hpp>
+#include <weft/ops/factor.hpp>
 #include <weft/ops/layer_norm.hpp>
 #include <weft/tensor/sequences.hpp>
 
@@ -36,26 +38,34 @@ struct LayerNorm {
 
   template <class D>
   [[nodiscard]] Result<Rows<C, D>, Saved<D>> forward(Context<D>& ctx, const Rows<C, D>& x) const {
-    const index_t N = x.values.rows();
-    Saved<D> saved{x.values, ctx.template empty<ops::RowMoments>({N})};
-    Rows<C, D> y{ctx.empty({N, C}), x.layout};
-    ops::layer_norm(ctx.device(), x.values, ctx.value(weight), ctx.value(bias), y.values,
-                    saved.moments);
+    Rows<C, D> y{ctx.empty(x.values.shape()), x.layout};
+    auto saved = forward_to(ctx, x, y.values);
     return {std::move(y), std::move(saved)};
   }
 
-  //! y = layer_norm(x + dropout(branch + branch_bias)) in one pass; `saved.x` is the sum.
+  //! The same for a branch whose products alone read the result.
+  template <class D>
+  [[nodiscard]] Result<FactorRows<C, D>, Saved<D>> forward_factor(Context<D>& ctx,
+                                                                  const Rows<C, D>& x) const {
+    FactorRows<C, D> y{ops::Factor<D>(ctx.device(), x.values.shape()), x.layout};
+    auto saved = forward_to(ctx, x, y.values.target());
+    return {std::move(y), std::move(saved)};
+  }
+
+  //! y = layer_norm(x + dropout(branch + branch_bias)) in one pass, which writes y to a `factor`
+  //! too, unless that is empty; `saved.x` is the sum.
   //!
-  //! **Shapes.** x, branch: (N, C). branch_bias: (C), or empty.
+  //! **Shapes.** x, branch, factor: (N, C). branch_bias: (C), or empty.
   template <class D>
   [[nodiscard]] Result<Tensor<float, D>, Saved<D>> forward_residual(
       Context<D>& ctx, const Rows<C, D>& x, const ops::DropoutMask& mask,
-      const Tensor<float, D>& branch, View<const float> branch_bias) const {
+      const ops::FactorView& branch, View<const float> branch_bias,
+      const ops::FactorTarget& factor = {}) const {
     const index_t N = x.values.rows();
     Saved<D> saved{ctx.empty({N, C}), ctx.template empty<ops::RowMoments>({N})};
     auto y = ctx.empty({N, C});
     ops::residual_layer_norm(ctx.device(), mask, x.layout->keys, x.values, branch, branch_bias,
-                             saved.x, ctx.value(weight), ctx.value(bias), y, saved.moments);
+                             saved.x, ctx.value(weight), ctx.value(bias), y, saved.moments, factor);
     return {std::move(y), std::move(saved)};
   }
 
@@ -69,15 +79,52 @@ struct LayerNorm {
   [[nodiscard]] Tensor<float, D> backward(Context<D>& ctx, Saved<D>&& saved,
                                           const Tensor<float, D>& dy,
                                           View<const float> dx_residual) const {
-    auto& device = ctx.device();
-    ctx.gradient(weight, [&device, saved, dy](View<float> dgain, ops::Write write) {
-      ops::layer_norm_gain_backward(device, saved.x, saved.moments, dy, dgain, write);
-    });
-    detail::bias_gradient(ctx, bias, dy);
     auto dx = ctx.empty(dy.shape());
-    ops::layer_norm_backward(device, saved.x, ctx.value(weight), saved.moments, dy, dx_residual,
-                             dx);
+    parameter_gradients(ctx, ops::layer_norm_backward(ctx.device(), saved.x, ctx.value(weight),
+                                                      saved.moments, dy, dx_residual, dx));
     return dx;
+  }
+
+  //! The way back through `forward_residual`: the gradient of x, and in the same pass that of the
+  //! branch, for which there is room.
+  //!
+  //! **Shapes.** dy, dbranch: (N, C).
+  template <class D>
+  [[nodiscard]] Tensor<float, D> backward_residual(Context<D>& ctx, Saved<D>&& saved,
+                                                   const ops::DropoutMask& mask,
+                                                   View<const RowKey> keys,
+                                                   const Tensor<float, D>& dy,
+                                                   const ops::Factor<D>& dbranch) const {
+    auto dx = ctx.empty(dy.shape());
+    parameter_gradients(
+        ctx, ops::residual_layer_norm_backward(ctx.device(), mask, keys, saved.x, ctx.value(weight),
+                                               saved.moments, dy, {}, dx, dbranch.target()));
+    return dx;
+  }
+
+ private:
+  //! From the sums of blocks of rows, (blocks, 2 C). The bias is declared behind the weight: their
+  //! gradients are one.
+  template <class D>
+  void parameter_gradients(Context<D>& ctx, const Tensor<float, D>& sums) const {
+    if (weight.trained && bias.trained) return detail::bias_gradient(ctx, joined(weight, 2), sums);
+    const auto half = [&](const Parameter& parameter, index_t first) {
+      ctx.gradient(parameter,
+                   [&device = ctx.device(), sums, first](View<float> gradient, ops::Write write) {
+                     const AnyFloats<const void> numbers(sums.data() + first);
+                     ops::column_sums(device, {numbers, {sums.rows(), C}, 2 * C}, gradient, write);
+                   });
+    };
+    half(weight, 0);
+    half(bias, C);
+  }
+
+  template <class D>
+  [[nodiscard]] Saved<D> forward_to(Context<D>& ctx, const Rows<C, D>& x,
+                                    const ops::FactorTarget& y) const {
+    Saved<D> saved{x.values, ctx.template empty<ops::RowMoments>({x.values.rows()})};
+    ops::layer_norm(ctx.device(), x.values, ctx.value(weight), ctx.value(bias), y, saved.moments);
+    return saved;
   }
 };
 

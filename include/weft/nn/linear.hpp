@@ -10,6 +10,7 @@
 #include <weft/nn/parameter.hpp>
 #include <weft/ops/column_sums.hpp>
 #include <weft/ops/factor.hpp>
+#include <weft/ops/linear.hpp>
 #include <weft/ops/matmul.hpp>
 #include <weft/ops/rows.hpp>
 #include <weft/tensor/sequences.hpp>
@@ -27,12 +28,28 @@ void weight_gradient(Context<D>& ctx, const Parameter& weight, const ops::Factor
   });
 }
 
-//! Hands the gradient of a bias to the context: db = the sum of dy over rows.
-template <class D>
-void bias_gradient(Context<D>& ctx, const Parameter& bias, const Tensor<float, D>& dy) {
+//! Hands the gradient of a bias to the context: db = the sum of dy, a Tensor or a Factor, over
+//! rows.
+template <class D, class Values>
+void bias_gradient(Context<D>& ctx, const Parameter& bias, const Values& dy) {
   ctx.gradient(bias, [&device = ctx.device(), dy](View<float> db, ops::Write write) {
     ops::column_sums(device, dy, db, write);
   });
+}
+
+//! Hands the gradients of a layer's weight W (Out, In) and bias to the context.
+template <class D>
+void linear_gradients(Context<D>& ctx, const Parameter& weight, const Parameter& bias,
+                      const ops::Factor<D>& x, const ops::Factor<D>& dy) {
+  if (!weight.trained || !bias.trained) {
+    weight_gradient(ctx, weight, x, dy);
+    return bias_gradient(ctx, bias, dy);
+  }
+  ctx.gradients(weight, bias,
+                [&device = ctx.device(), x, dy](View<float> dw, ops::Write write_w, View<float> db,
+                                                ops::Write write_b) {
+                  ops::linear_gradients(device, dy, x, dw, write_w, db, write_b);
+                });
 }
 
 }  // namespace detail
@@ -74,8 +91,11 @@ struct Linear {
   [[nodiscard]] Rows<In, D> backward(Context<D>& ctx, Saved<D>&& saved,
                                      const Rows<Out, D>& dy) const {
     const ops::Factor<D> factor(dy.values);
-    detail::weight_gradient(ctx, weight, saved.x, factor);
-    if constexpr (Bias) detail::bias_gradient(ctx, bias, dy.values);
+    if constexpr (Bias) {
+      detail::linear_gradients(ctx, weight, bias, saved.x, factor);
+    } else {
+      detail::weight_gradient(ctx, weight, saved.x, factor);
+    }
     Rows<In, D> dx{ctx.empty({dy.values.rows(), In}), dy.layout};
     ops::matmul_nn(ctx.device(), factor, ctx.factor(weight), dx.values);
     return dx;

@@ -7,12 +7,15 @@
 #include <cmath>
 #include <utility>
 
+#include <weft/core/any_floats.hpp>
 #include <weft/nn/context.hpp>
+#include <weft/nn/factor_rows.hpp>
 #include <weft/nn/linear.hpp>
 #include <weft/nn/module.hpp>
 #include <weft/nn/parameter.hpp>
 #include <weft/ops/attention.hpp>
 #include <weft/ops/factor.hpp>
+#include <weft/ops/linear.hpp>
 #include <weft/ops/matmul.hpp>
 #include <weft/ops/rows.hpp>
 #include <weft/tensor/sequences.hpp>
@@ -73,10 +76,10 @@ struct MultiHeadAttention {
   template <class D>
   struct Saved {
     LayoutPointer<D> layout;
-    ops::Factor<D> x;            //!< (N, C)
-    Tensor<float, D> projected;  //!< (N, 3 C): queries, keys, values
-    Tensor<float, D> attended;   //!< (N, C)
-    Tensor<float, D> log_sums;   //!< (N, H)
+    ops::Factor<D> x;           //!< (N, C)
+    ops::Factor<D> projected;   //!< (N, 3 C): queries, keys, values
+    ops::Factor<D> attended;    //!< (N, C)
+    Tensor<float, D> log_sums;  //!< (N, H)
   };
 
   //! What the backward pass of cross-attention needs.
@@ -84,89 +87,91 @@ struct MultiHeadAttention {
   struct CrossSaved {
     LayoutPointer<D> layout;
     LayoutPointer<D> memory_layout;
-    ops::Factor<D> x;              //!< (N, C)
-    Tensor<float, D> memory;       //!< (M, C), which all layers share
-    Tensor<float, D> queries;      //!< (N, C)
-    Tensor<float, D> keys_values;  //!< (M, 2 C)
-    Tensor<float, D> attended;     //!< (N, C)
-    Tensor<float, D> log_sums;     //!< (N, H)
+    ops::Factor<D> x;            //!< (N, C)
+    Tensor<float, D> memory;     //!< (M, C), which all layers share
+    ops::Factor<D> queries;      //!< (N, C)
+    ops::Factor<D> keys_values;  //!< (M, 2 C)
+    ops::Factor<D> attended;     //!< (N, C)
+    Tensor<float, D> log_sums;   //!< (N, H)
   };
 
   //! Self-attention; with `causal`, position t sees positions 0 to t.
   template <class D>
-  [[nodiscard]] Result<Tensor<float, D>, Saved<D>> forward(Context<D>& ctx, const Rows<C, D>& x,
-                                                           bool causal) const {
+  [[nodiscard]] Result<ops::Factor<D>, Saved<D>> forward(Context<D>& ctx, const FactorRows<C, D>& x,
+                                                         bool causal) const {
+    auto& device = ctx.device();
     const index_t N = x.values.rows();
-    const ops::Factor<D> factor(x.values);
-    Saved<D> saved{x.layout, factor, project(ctx, factor, query_weight, query_bias, 3),
-                   ctx.empty({N, C}), ctx.empty({N, H})};
-    const auto [q, k, v] = parts<3, const float>(saved.projected);
-    ops::attention(ctx.device(), problem(ctx, causal, *x.layout, *x.layout), q, k, v,
-                   {saved.attended.data(), C}, saved.log_sums.data(), ops::HeadSize<head_size>());
-    auto y = ctx.empty({N, C});
-    ops::matmul_nt(ctx.device(), saved.attended, ctx.factor(output.weight), y);
+    const FloatType type = ops::result_type(device);
+    Saved<D> saved{x.layout, x.values, project(ctx, x.values, query_weight, query_bias, 3, type),
+                   ops::Factor<D>(device, {N, C}, type), ctx.empty({N, H})};
+    const auto [q, k, v] = parts<3>(saved.projected.numbers());
+    ops::attention(device, problem(ctx, causal, *x.layout, *x.layout), q, k, v,
+                   {saved.attended.target().numbers, C}, saved.log_sums.data(),
+                   ops::HeadSize<head_size>());
+    ops::Factor<D> y(device, {N, C}, type);
+    ops::matmul_nt(device, saved.attended, ctx.factor(output.weight), y.target());
     return {std::move(y), std::move(saved)};
   }
 
   //! Writes the input's gradient to `dx`, or adds it there.
   template <class D>
-  void backward(Context<D>& ctx, Saved<D>&& saved, bool causal, const Tensor<float, D>& dy,
+  void backward(Context<D>& ctx, Saved<D>&& saved, bool causal, const ops::Factor<D>& dy,
                 const Tensor<float, D>& dx, ops::Write write) const {
     const auto dattended = backward_output(ctx, saved.attended, dy);
-    auto dprojected = ctx.empty(saved.projected.shape());
-    const auto [q, k, v] = parts<3, const float>(saved.projected);
-    const auto [dq, dk, dv] = parts<3, float>(dprojected);
+    const auto dprojected = like(saved.projected);
+    const auto [q, k, v] = parts<3>(saved.projected.numbers());
+    const auto [dq, dk, dv] = parts<3>(dprojected.target().numbers);
     ops::attention_backward(ctx.device(), problem(ctx, causal, *saved.layout, *saved.layout), q, k,
-                            v, {saved.attended.data(), C}, saved.log_sums.data(),
-                            {dattended.data(), C}, dq, dk, dv, ops::HeadSize<head_size>());
+                            v, {saved.attended.numbers(), C}, saved.log_sums.data(),
+                            {dattended.numbers(), C}, dq, dk, dv, ops::HeadSize<head_size>());
     backward_project(ctx, saved.x, dprojected, query_weight, query_bias, 3, dx, write);
   }
 
-  //! The keys and values of a memory: (M, 2 C).
+  //! The keys and values of a memory, as numbers of this type: (M, 2 C).
   template <class D>
-  [[nodiscard]] Tensor<float, D> keys_values(Context<D>& ctx,
-                                             const Tensor<float, D>& memory) const {
-    return project(ctx, memory, key_weight, key_bias, 2);
+  [[nodiscard]] ops::Factor<D> keys_values(Context<D>& ctx, const Tensor<float, D>& memory,
+                                           FloatType type) const {
+    return project(ctx, memory, key_weight, key_bias, 2, type);
   }
 
   //! Cross-attention: sequence b of x attends to sequence b of the memory.
   template <class D>
-  [[nodiscard]] Result<Tensor<float, D>, CrossSaved<D>> forward(Context<D>& ctx,
-                                                                const Rows<C, D>& x,
-                                                                const Rows<C, D>& memory) const {
+  [[nodiscard]] Result<ops::Factor<D>, CrossSaved<D>> forward(Context<D>& ctx,
+                                                              const FactorRows<C, D>& x,
+                                                              const Rows<C, D>& memory) const {
+    auto& device = ctx.device();
     const index_t N = x.values.rows();
-    const ops::Factor<D> factor(x.values);
+    const FloatType type = ops::result_type(device);
     CrossSaved<D> saved{x.layout,
                         memory.layout,
-                        factor,
+                        x.values,
                         memory.values,
-                        project(ctx, factor, query_weight, query_bias, 1),
-                        keys_values(ctx, memory.values),
-                        ctx.empty({N, C}),
+                        project(ctx, x.values, query_weight, query_bias, 1, type),
+                        keys_values(ctx, memory.values, type),
+                        ops::Factor<D>(device, {N, C}, type),
                         ctx.empty({N, H})};
-    const auto [k, v] = parts<2, const float>(saved.keys_values);
-    ops::attention(ctx.device(), problem(ctx, false, *x.layout, *memory.layout),
-                   {saved.queries.data(), C}, k, v, {saved.attended.data(), C},
+    const auto [k, v] = parts<2>(saved.keys_values.numbers());
+    ops::attention(device, problem(ctx, false, *x.layout, *memory.layout),
+                   {saved.queries.numbers(), C}, k, v, {saved.attended.target().numbers, C},
                    saved.log_sums.data(), ops::HeadSize<head_size>());
-    auto y = ctx.empty({N, C});
-    ops::matmul_nt(ctx.device(), saved.attended, ctx.factor(output.weight), y);
+    ops::Factor<D> y(device, {N, C}, type);
+    ops::matmul_nt(device, saved.attended, ctx.factor(output.weight), y.target());
     return {std::move(y), std::move(saved)};
   }
 
   //! Writes the input's gradient to `dx` or adds it there, and likewise the memory's to `dmemory`.
   template <class D>
-  void backward(Context<D>& ctx, CrossSaved<D>&& saved, const Tensor<float, D>& dy,
+  void backward(Context<D>& ctx, CrossSaved<D>&& saved, const ops::Factor<D>& dy,
                 const Tensor<float, D>& dx, ops::Write write, const Tensor<float, D>& dmemory,
                 ops::Write write_memory) const {
     const auto dattended = backward_output(ctx, saved.attended, dy);
-    auto dqueries = ctx.empty(saved.queries.shape());
-    auto dkeys_values = ctx.empty(saved.keys_values.shape());
-    const auto [k, v] = parts<2, const float>(saved.keys_values);
-    const auto [dk, dv] = parts<2, float>(dkeys_values);
+    const auto dqueries = like(saved.queries), dkeys_values = like(saved.keys_values);
+    const auto [k, v] = parts<2>(saved.keys_values.numbers());
+    const auto [dk, dv] = parts<2>(dkeys_values.target().numbers);
     ops::attention_backward(ctx.device(), problem(ctx, false, *saved.layout, *saved.memory_layout),
-                            {saved.queries.data(), C}, k, v, {saved.attended.data(), C},
-                            saved.log_sums.data(), {dattended.data(), C}, {dqueries.data(), C}, dk,
-                            dv, ops::HeadSize<head_size>());
+                            {saved.queries.numbers(), C}, k, v, {saved.attended.numbers(), C},
+                            saved.log_sums.data(), {dattended.numbers(), C},
+                            {dqueries.target().numbers, C}, dk, dv, ops::HeadSize<head_size>());
     backward_project(ctx, saved.x, dqueries, query_weight, query_bias, 1, dx, write);
     backward_project(ctx, ops::Factor<D>(saved.memory), dkeys_values, key_weight, key_bias, 2,
                      dmemory, write_memory);
@@ -181,17 +186,17 @@ struct MultiHeadAttention {
             &queries, &keys,     ctx.mask(dropout)};
   }
 
-  //! x W' + b for `count` projections from `weight` on: (N, count C).
+  //! x W' + b for `count` projections from `weight` on, as numbers of this type: (N, count C).
   template <class D>
-  [[nodiscard]] Tensor<float, D> project(Context<D>& ctx, const ops::FactorView& x,
-                                         const Parameter& weight, const Parameter& bias,
-                                         int count) const {
-    auto y = ctx.empty({x.rows(), count * C});
+  [[nodiscard]] ops::Factor<D> project(Context<D>& ctx, const ops::FactorView& x,
+                                       const Parameter& weight, const Parameter& bias, int count,
+                                       FloatType type) const {
+    const ops::Factor<D> y(ctx.device(), {x.rows(), count * C}, type);
     const auto joined_weight = ctx.factor(joined(weight, count));
     if constexpr (Bias) {
-      ops::linear(ctx.device(), x, joined_weight, ctx.value(joined(bias, count)), y);
+      ops::linear(ctx.device(), x, joined_weight, ctx.value(joined(bias, count)), y.target());
     } else {
-      ops::matmul_nt(ctx.device(), x, joined_weight, y);
+      ops::matmul_nt(ctx.device(), x, joined_weight, y.target());
     }
     return y;
   }
@@ -202,33 +207,47 @@ struct MultiHeadAttention {
   }
 
   //! The queries, keys and values that lie side by side in one projection.
-  template <int Count, class T, class D>
-  static std::array<ops::HeadRows<T>, Count> parts(const Tensor<float, D>& joint) {
-    std::array<ops::HeadRows<T>, Count> rows;
+  template <int Count, class Void>
+  static std::array<ops::AnyHeadRows<Void>, Count> parts(AnyFloats<Void> joint) {
+    std::array<ops::AnyHeadRows<Void>, Count> rows;
     for (int part = 0; part < Count; ++part) {
-      rows[static_cast<std::size_t>(part)] = {joint.data() + part * C, Count * C};
+      rows[static_cast<std::size_t>(part)] = {joint + part * C, Count * C};
     }
     return rows;
   }
 
+  //! Room for a gradient of these extents and this type.
   template <class D>
-  [[nodiscard]] Tensor<float, D> backward_output(Context<D>& ctx, const Tensor<float, D>& attended,
-                                                 const Tensor<float, D>& dy) const {
-    const ops::Factor<D> factor(dy);
-    detail::weight_gradient(ctx, output.weight, ops::Factor<D>(attended), factor);
-    if constexpr (Bias) detail::bias_gradient(ctx, output.bias, dy);
-    auto dattended = ctx.empty(attended.shape());
-    ops::matmul_nn(ctx.device(), factor, ctx.factor(output.weight), dattended);
+  static ops::Factor<D> like(const ops::Factor<D>& values) {
+    return ops::Factor<D>(values.device(), values.shape(), values.numbers().type);
+  }
+
+  template <class D>
+  static void parameter_gradients(Context<D>& ctx, const Parameter& weight, const Parameter& bias,
+                                  const ops::Factor<D>& x, const ops::Factor<D>& dy) {
+    if constexpr (Bias) {
+      detail::linear_gradients(ctx, weight, bias, x, dy);
+    } else {
+      detail::weight_gradient(ctx, weight, x, dy);
+    }
+  }
+
+  template <class D>
+  [[nodiscard]] ops::Factor<D> backward_output(Context<D>& ctx, const ops::Factor<D>& attended,
+                                               const ops::Factor<D>& dy) const {
+    auto& device = ctx.device();
+    parameter_gradients(ctx, output.weight, output.bias, attended.rounded(), dy);
+    auto dattended = like(attended);
+    ops::matmul_nn(device, dy, ctx.factor(output.weight), dattended.target());
     return dattended;
   }
 
   template <class D>
-  void backward_project(Context<D>& ctx, const ops::Factor<D>& x, const Tensor<float, D>& dy,
+  void backward_project(Context<D>& ctx, const ops::Factor<D>& x, const ops::Factor<D>& dy,
                         const Parameter& weight, const Parameter& bias, int count,
                         const Tensor<float, D>& dx, ops::Write write) const {
-    const ops::Factor<D> factor(dy);
-    detail::weight_gradient(ctx, joined(weight, count), x, factor);
-    if constexpr (Bias) detail::bias_gradient(ctx, joined(bias, count), dy);
+    const ops::Factor<D> factor = dy.rounded();
+    parameter_gradients(ctx, joined(weight, count), joined(bias, count), x, factor);
     ops::matmul_nn(ctx.device(), factor, ctx.factor(joined(weight, count)), dx, write);
   }
 };

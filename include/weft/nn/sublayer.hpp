@@ -6,10 +6,12 @@
 #include <utility>
 
 #include <weft/nn/context.hpp>
+#include <weft/nn/factor_rows.hpp>
 #include <weft/nn/layer_norm.hpp>
 #include <weft/nn/module.hpp>
 #include <weft/nn/parameter.hpp>
 #include <weft/ops/dropout.hpp>
+#include <weft/ops/factor.hpp>
 #include <weft/ops/layer_norm.hpp>
 #include <weft/tensor/sequences.hpp>
 
@@ -55,29 +57,41 @@ struct Sublayer {
     typename LayerNorm<C>::template Saved<D> norm;
   };
 
-  //! The branch's input.
+  //! The branch's input. `factor`: x as products read it, where the sublayer before wrote that.
   template <class D>
-  [[nodiscard]] Result<Rows<C, D>, Saved<D>> enter(Context<D>& ctx, const Rows<C, D>& x) const {
+  [[nodiscard]] Result<FactorRows<C, D>, Saved<D>> enter(Context<D>& ctx, const Rows<C, D>& x,
+                                                         const ops::Factor<D>& factor = {}) const {
     if constexpr (Place == Norm::pre) {
-      auto [z, saved] = norm.forward(ctx, x);
+      auto [z, saved] = norm.forward_factor(ctx, x);
       return {std::move(z), {x.layout, std::move(saved)}};
     } else {
-      return {x, {x.layout, {}}};
+      return {{factor.empty() ? ops::Factor<D>(x.values) : factor, x.layout}, {x.layout, {}}};
     }
   }
 
-  //! The layer's output from its input x and the branch's output, to which `bias` is added.
+  //! Room for what the next sublayer's products read, if `leave` can write it with its output:
+  //! where the device rounds, and the branch there reads the output as it is.
+  template <class D>
+  [[nodiscard]] ops::Factor<D> room_for_factor(Context<D>& ctx, const Rows<C, D>& x) const {
+    const FloatType type = ops::factor_type(ctx.device());
+    if (Place == Norm::pre || type == FloatType::float32) return {};
+    return ops::Factor<D>(ctx.device(), x.values.shape(), type);
+  }
+
+  //! The layer's output from its input x and the branch's output, to which `bias` is added; in
+  //! `factor` too, unless that is empty.
   template <class D>
   [[nodiscard]] Rows<C, D> leave(Context<D>& ctx, const Rows<C, D>& x,
-                                 const Tensor<float, D>& branch, View<const float> bias,
-                                 Saved<D>& saved) const {
+                                 const ops::FactorView& branch, View<const float> bias,
+                                 Saved<D>& saved, const ops::Factor<D>& factor = {}) const {
     if constexpr (Place == Norm::pre) {
-      Rows<C, D> y{ctx.empty(branch.shape()), x.layout};
+      Rows<C, D> y{ctx.empty(x.values.shape()), x.layout};
       ops::residual(ctx.device(), ctx.mask(dropout), x.layout->keys, x.values, branch, bias,
                     y.values);
       return y;
     } else {
-      auto [y, saved_norm] = norm.forward_residual(ctx, x, ctx.mask(dropout), branch, bias);
+      auto [y, saved_norm] =
+          norm.forward_residual(ctx, x, ctx.mask(dropout), branch, bias, factor.target());
       saved.norm = std::move(saved_norm);
       return {std::move(y), x.layout};
     }
@@ -86,7 +100,7 @@ struct Sublayer {
   //! Half way through a backward pass.
   template <class D>
   struct Turn {
-    Tensor<float, D> dbranch;  //!< the gradient of the branch's output
+    ops::Factor<D> dbranch;    //!< the gradient of the branch's output
     Tensor<float, D> through;  //!< the gradient that passes by the branch
     Tensor<float, D> dinput;   //!< where the branch puts its input's gradient
     ops::Write write;          //!< whether it replaces or adds there
@@ -97,17 +111,18 @@ struct Sublayer {
   [[nodiscard]] Turn<D> begin_backward(Context<D>& ctx, Saved<D>& saved,
                                        const Tensor<float, D>& dy) const {
     Turn<D> turn;
-    turn.dbranch = ctx.empty(dy.shape());
+    turn.dbranch = ops::Factor<D>(ctx.device(), dy.shape());
     if constexpr (Place == Norm::pre) {
+      ops::dropout(ctx.device(), ctx.mask(dropout), saved.layout->keys, dy, turn.dbranch.target());
       turn.through = dy;
       turn.dinput = ctx.empty(dy.shape());
       turn.write = ops::Write::replace;
     } else {
-      turn.through = norm.backward(ctx, std::move(saved.norm), dy, {});
+      turn.through = norm.backward_residual(ctx, std::move(saved.norm), ctx.mask(dropout),
+                                            saved.layout->keys, dy, turn.dbranch);
       turn.dinput = turn.through;
       turn.write = ops::Write::accumulate;
     }
-    ops::dropout(ctx.device(), ctx.mask(dropout), saved.layout->keys, turn.through, turn.dbranch);
     return turn;
   }
 

@@ -83,14 +83,14 @@ struct BiasActivationRow {
   DropoutMask mask;
   const RowKey* keys;
   const float* bias;  // may be null
-  const float* x;
-  float* y;
+  AnyFloats<const void> x;
+  AnyFloats<void> y;
   index_t C;
 
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
-    const float* in = x + n * C;
-    float* out = y + n * C;
+    const AnyFloats<const void> in = x + n * C;
+    const AnyFloats<void> out = y + n * C;
     mask.for_each(lanes, keys[n], C, [&](auto c, auto factor) {
       auto value = simd::load(in, c);
       if (bias != nullptr) value += simd::load(bias, c);
@@ -99,12 +99,10 @@ struct BiasActivationRow {
   }
 };
 
-template <class Y>
 struct ReluBackwardRow {
   float scale;
-  const Y* y;
-  const float* dy;
-  float* dx;
+  AnyFloats<const void> y, dy;
+  AnyFloats<void> dx;
   index_t C;
 
   template <class Lanes>
@@ -121,9 +119,8 @@ struct ActivationBackwardRow {
   DropoutMask mask;
   const RowKey* keys;
   const float* bias;  // may be null
-  const float* x;
-  const float* dy;
-  float* dx;
+  AnyFloats<const void> x, dy;
+  AnyFloats<void> dx;
   index_t C;
 
   template <class Lanes>
@@ -146,13 +143,14 @@ struct ActivationBackwardRow {
 //! call swish: x / (1 + exp(-x)), Hendrycks and Gimpel 2016.
 template <Activation A, class D>
 void bias_activation_dropout(D& device, const DropoutMask& mask, View<const RowKey> keys,
-                             View<const float> x, View<const float> bias, View<float> y) {
-  detail::expect_shape("bias_activation_dropout", "y", y.shape, x.shape);
+                             const FactorView& x, View<const float> bias, const FactorTarget& y) {
+  detail::expect_no_gaps("bias_activation_dropout", "x", x);
+  detail::expect_shape("bias_activation_dropout", "y", y, x.shape);
   detail::expect_shape("bias_activation_dropout", "keys", keys.shape, {x.rows()});
   detail::expect_shape_if_given("bias_activation_dropout", "bias", bias, {x.columns()});
   device.for_rows(
       x.rows(), x.columns(),
-      detail::BiasActivationRow<A>{mask, keys.data, bias.data, x.data, y.data, x.columns()});
+      detail::BiasActivationRow<A>{mask, keys.data, bias.data, x.numbers, y.numbers, x.columns()});
   detail::expect_finite(device, "bias_activation_dropout", "y", y);
 }
 
@@ -163,13 +161,13 @@ void bias_activation_dropout(D& device, const DropoutMask& mask, View<const RowK
 //! **Shapes.** y, dy, dx: (N, C); dx may be dy. **Errors.** ShapeError unless they are equal.
 template <class D>
 void relu_dropout_backward(D& device, const DropoutMask& mask, const FactorView& y,
-                           View<const float> dy, View<float> dx) {
-  detail::expect_shape("relu_dropout_backward", "dy", dy.shape, y.shape);
-  detail::expect_shape("relu_dropout_backward", "dx", dx.shape, y.shape);
-  y.read([&]<class Y>(const Y* numbers) {
-    device.for_rows(y.rows(), y.columns(),
-                    detail::ReluBackwardRow<Y>{mask.scale, numbers, dy.data, dx.data, y.columns()});
-  });
+                           const FactorView& dy, const FactorTarget& dx) {
+  detail::expect_no_gaps("relu_dropout_backward", "y", y);
+  detail::expect_shape("relu_dropout_backward", "dy", dy, y.shape);
+  detail::expect_shape("relu_dropout_backward", "dx", dx, y.shape);
+  device.for_rows(
+      y.rows(), y.columns(),
+      detail::ReluBackwardRow{mask.scale, y.numbers, dy.numbers, dx.numbers, y.columns()});
   detail::expect_finite(device, "relu_dropout_backward", "dx", dx);
 }
 
@@ -179,15 +177,16 @@ void relu_dropout_backward(D& device, const DropoutMask& mask, const FactorView&
 //! **Errors.** ShapeError unless they fit.
 template <Activation A, class D>
 void activation_dropout_backward(D& device, const DropoutMask& mask, View<const RowKey> keys,
-                                 View<const float> x, View<const float> bias, View<const float> dy,
-                                 View<float> dx) {
+                                 const FactorView& x, View<const float> bias, const FactorView& dy,
+                                 const FactorTarget& dx) {
   detail::expect_shape("activation_dropout_backward", "keys", keys.shape, {x.rows()});
   detail::expect_shape_if_given("activation_dropout_backward", "bias", bias, {x.columns()});
-  detail::expect_shape("activation_dropout_backward", "dy", dy.shape, x.shape);
-  detail::expect_shape("activation_dropout_backward", "dx", dx.shape, x.shape);
+  detail::expect_no_gaps("activation_dropout_backward", "x", x);
+  detail::expect_shape("activation_dropout_backward", "dy", dy, x.shape);
+  detail::expect_shape("activation_dropout_backward", "dx", dx, x.shape);
   device.for_rows(x.rows(), x.columns(),
-                  detail::ActivationBackwardRow<A>{mask, keys.data, bias.data, x.data, dy.data,
-                                                   dx.data, x.columns()});
+                  detail::ActivationBackwardRow<A>{mask, keys.data, bias.data, x.numbers,
+                                                   dy.numbers, dx.numbers, x.columns()});
   detail::expect_finite(device, "activation_dropout_backward", "dx", dx);
 }
 

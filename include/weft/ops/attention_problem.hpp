@@ -3,6 +3,11 @@
 //! @file What an attention is asked to do: its sizes, its masks, and where its rows lie.
 #pragma once
 
+#include <concepts>
+#include <initializer_list>
+#include <type_traits>
+
+#include <weft/core/any_floats.hpp>
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
 #include <weft/ops/dropout.hpp>
@@ -16,6 +21,26 @@ template <class T>
 struct HeadRows {
   T* data = nullptr;   //!< the first row's first head
   index_t stride = 0;  //!< elements from row to row
+};
+
+//! The same of floats or rounded numbers. `Void` is `const void` where they are only read.
+template <class Void>
+struct AnyHeadRows {
+  AnyFloats<Void> data;  //!< the first row's first head
+  index_t stride = 0;    //!< elements from row to row
+
+  AnyHeadRows() = default;
+  //! Rows that are so many elements apart.
+  constexpr AnyHeadRows(AnyFloats<Void> first, index_t elements) : data(first), stride(elements) {}
+  //! Rows of floats.
+  template <class T>
+  requires std::constructible_from<AnyFloats<Void>, T*> constexpr AnyHeadRows(HeadRows<T> rows)
+      : data(rows.data), stride(rows.stride) {}
+  //! What may be written may also be read.
+  template <class Other>
+  requires(std::is_const_v<Void> &&
+           !std::is_const_v<Other>) constexpr AnyHeadRows(AnyHeadRows<Other> rows)
+      : data(rows.data), stride(rows.stride) {}
 };
 
 //! The sizes and masks of an attention.
@@ -52,8 +77,8 @@ namespace detail {
 template <class D>
 struct AttentionForward {
   AttentionProblem<D> problem;
-  HeadRows<const float> q, k, v;
-  HeadRows<float> out;
+  AnyHeadRows<const void> q, k, v;
+  AnyHeadRows<void> out;
   float* log_sums;
 };
 
@@ -61,11 +86,24 @@ struct AttentionForward {
 template <class D>
 struct AttentionBackward {
   AttentionProblem<D> problem;
-  HeadRows<const float> q, k, v, out;
+  AnyHeadRows<const void> q, k, v, out;
   const float* log_sums;
-  HeadRows<const float> dout;
-  HeadRows<float> dq, dk, dv;
+  AnyHeadRows<const void> dout;
+  AnyHeadRows<void> dq, dk, dv;
 };
+
+//! **Errors.** Error, which begins with `name`, unless all rows are numbers of the same type, and
+//! that is float or `rounded`, what the device's attention multiplies.
+inline void expect_row_types(const char* name, FloatType rounded,
+                             std::initializer_list<AnyHeadRows<const void>> all) {
+  const FloatType type = all.begin()->data.type;
+  for (const AnyHeadRows<const void>& rows : all) {
+    if (rows.data.type == type && (type == FloatType::float32 || type == rounded)) continue;
+    throw Error(text(name, ": rows of ", type, " and ", rows.data.type, " on a device that takes ",
+                     "float32", rounded == FloatType::float32 ? "" : text(" or ", rounded),
+                     ": all rows must be of one type"));
+  }
+}
 
 }  // namespace detail
 

@@ -10,13 +10,13 @@
 #include <cmath>
 #include <cstddef>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
+#include <weft/core/any_floats.hpp>
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
-#include <weft/tensor/view.hpp>
+#include <weft/tensor/any_view.hpp>
 
 namespace weft::ops {
 
@@ -65,13 +65,13 @@ namespace detail {
 
 //! **Errors.** NotFiniteError unless all elements are finite. `x` points to rows of `columns`
 //! elements, `stride` apart.
-template <class T>
-[[gnu::cold, gnu::noinline]] void look_for_not_finite(const char* operation, const char* result,
-                                                      const T* x, index_t rows, index_t columns,
-                                                      index_t stride) {
+[[gnu::cold, gnu::noinline]] inline void look_for_not_finite(const char* operation,
+                                                             const char* result,
+                                                             AnyFloats<const void> x, index_t rows,
+                                                             index_t columns, index_t stride) {
   for (index_t n = 0; n < rows; ++n) {
     for (index_t c = 0; c < columns; ++c) {
-      const T value = x[n * stride + c];
+      const float value = simd::load(x, n * stride + c);
       if (std::isfinite(value)) continue;
       throw NotFiniteError(text(operation, ": ", result, " has ", value, " at (", n, ", ", c,
                                 ") of (", rows, ", ", columns, ")"),
@@ -83,22 +83,25 @@ template <class T>
 //! What an operation wrote, rows of `columns` elements that are `stride` apart.
 //!
 //! **Errors.** NotFiniteError if numbers are checked and one is not finite.
-template <class D, class T>
-void expect_finite(D& device, const char* operation, const char* result, const T* x, index_t rows,
-                   index_t columns, index_t stride) {
+template <class D>
+void expect_finite(D& device, const char* operation, const char* result, AnyFloats<const void> x,
+                   index_t rows, index_t columns, index_t stride) {
   if (!CheckFinite::on() || rows == 0 || columns == 0) return;
   if constexpr (D::on_host) {
     look_for_not_finite(operation, result, x, rows, columns, stride);
   } else {
-    std::vector<T> copy(static_cast<std::size_t>((rows - 1) * stride + columns));
-    device.download(copy.data(), x, std::ssize(copy) * index_t{sizeof(T)});
-    look_for_not_finite(operation, result, copy.data(), rows, columns, stride);
+    std::vector<std::byte> copy(
+        static_cast<std::size_t>(((rows - 1) * stride + columns) * size_of(x.type)));
+    device.download(copy.data(), x.data, std::ssize(copy));
+    look_for_not_finite(operation, result, {copy.data(), x.type}, rows, columns, stride);
   }
 }
 
-template <class D, class T>
-void expect_finite(D& device, const char* operation, const char* result, View<T> x) {
-  expect_finite(device, operation, result, x.data, x.rows(), x.columns(), x.columns());
+//! The same of a view.
+template <class D>
+void expect_finite(D& device, const char* operation, const char* result,
+                   const AnyView<const void>& x) {
+  expect_finite(device, operation, result, x.numbers, x.rows(), x.columns(), x.stride);
 }
 
 }  // namespace detail

@@ -9,6 +9,7 @@
 #include <weft/ops/check.hpp>
 #include <weft/ops/check_finite.hpp>
 #include <weft/ops/cpu/unroll.hpp>
+#include <weft/ops/factor.hpp>
 #include <weft/ops/write.hpp>
 #include <weft/tensor/view.hpp>
 
@@ -56,12 +57,12 @@ void sum_columns(Cpu& device, index_t N, index_t C, float* sums, Write write, Te
 
 //! Row n as it is.
 struct RowTerm {
-  const float* x;
-  index_t C;
+  AnyFloats<const void> x;
+  index_t stride;
 
   template <class Column>
   WEFT_HOST_DEVICE auto operator()(index_t n, Column c) const {
-    return simd::load(x + n * C, c);
+    return simd::load(x + n * stride, c);
   }
 };
 
@@ -72,11 +73,11 @@ struct RowTerm {
 //! **Shapes.** x: (N, C). sums: (C).
 //! **Errors.** ShapeError unless they fit.
 template <class D>
-void column_sums(D& device, View<const float> x, View<float> sums, Write write = Write::replace) {
+void column_sums(D& device, const FactorView& x, View<float> sums, Write write = Write::replace) {
   detail::expect_shape("column_sums", "sums", sums.shape, {x.columns()});
   // Found beside the term: sum_columns of any device stands in the same namespace.
   sum_columns(device, x.rows(), x.columns(), sums.data, write,
-              detail::RowTerm{x.data, x.columns()});
+              detail::RowTerm{x.numbers, x.stride});
   detail::expect_finite(device, "column_sums", "sums", sums);
 }
 

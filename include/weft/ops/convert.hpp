@@ -3,6 +3,9 @@
 //! @file Numbers of one type from those of another.
 #pragma once
 
+#include <type_traits>
+
+#include <weft/core/any_floats.hpp>
 #include <weft/core/host_device.hpp>
 #include <weft/core/simd.hpp>
 #include <weft/core/simd_narrow.hpp>
@@ -35,26 +38,43 @@ void convert(D& device, index_t n, const From* x, To* y) {
   for_blocks(device, n, 0, block_count(n), detail::ConvertBlock<From, To>{x, y});
 }
 
+//! y = x, rounded to what lies at y.
+//!
+//! **Shapes.** x, y: n, in two buffers.
+template <class D>
+void convert(D& device, index_t n, const float* x, AnyFloats<void> y) {
+  y.read([&]<class T>(T* numbers) {
+    if constexpr (std::is_same_v<T, float>) {
+      device.copy(numbers, x, n * index_t{sizeof(float)});
+    } else {
+      convert(device, n, x, numbers);
+    }
+  });
+}
+
 namespace detail {
 
-//! n numbers as T: those at `there`, or, where that is null, those at `x`, converted.
+//! n numbers as T: those at `x` if they are, else converted. One of the two types is float.
 template <class T, class D>
 class Converted {
  public:
-  template <class From>
-  Converted(D& device, index_t n, const From* x, const void* there)
-      : data_(static_cast<const T*>(there)) {
-    if (data_ != nullptr) return;
-    made_ = Tensor<T, D>(device, {n});
-    convert(device, n, x, made_.data());
-    data_ = made_.data();
+  Converted(D& device, index_t n, AnyFloats<const void> x) {
+    x.read([&]<class From>(const From* numbers) {
+      if constexpr (std::is_same_v<From, T>) {
+        data_ = numbers;
+      } else if constexpr (std::is_same_v<From, float> || std::is_same_v<T, float>) {
+        made_ = Tensor<T, D>(device, {n});
+        convert(device, n, numbers, made_.data());
+        data_ = made_.data();
+      }
+    });
   }
 
   [[nodiscard]] const T* data() const { return data_; }
 
  private:
   Tensor<T, D> made_;
-  const T* data_;
+  const T* data_ = nullptr;
 };
 
 }  // namespace detail

@@ -10,6 +10,7 @@
 #include <weft/core/simd.hpp>
 #include <weft/ops/check.hpp>
 #include <weft/ops/check_finite.hpp>
+#include <weft/ops/factor.hpp>
 #include <weft/tensor/view.hpp>
 
 namespace weft::ops {
@@ -24,20 +25,23 @@ struct CrossEntropyRow {
   const token_t* labels;
   token_t ignored;
   float smoothing;
-  bool with_gradient;
   float gradient_scale;
-  float* logits;
+  const float* logits;
+  AnyFloats<void> dlogits;  // may be null
   float* losses;
-  index_t V;
+  index_t V, stride, dstride;  // of logits and dlogits
 
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
-    float* row = logits + n * V;
+    const float* row = logits + n * stride;
+    const bool with_gradient = dlogits.data != nullptr;
+    const AnyFloats<void> gradient = dlogits + n * dstride;
     const token_t label = labels[n];
     if (label == ignored) {
       losses[n] = 0.0f;
       if (with_gradient) {
-        lanes.for_each(V, [&](auto c) { simd::store(row, c, decltype(simd::load(row, c)){}); });
+        lanes.for_each(V,
+                       [&](auto c) { simd::store(gradient, c, decltype(simd::load(row, c)){}); });
       }
       return;
     }
@@ -56,9 +60,13 @@ struct CrossEntropyRow {
     lanes.wait();
     const float norm = gradient_scale * (1.0f / of_row.exps);
     const float uniform = gradient_scale * (smoothing / count);
-    lanes.write(V, row,
+    lanes.write(V, gradient,
                 [&](auto c) { return simd::exp(logit(c) - of_row.largest) * norm - uniform; });
-    lanes.at(label, [&] { row[label] -= gradient_scale * (1.0f - smoothing); });
+    // Found apart: where the probability is nearly 1, rounding it first would leave nothing.
+    lanes.at(label, [&] {
+      const float p = simd::exp(at_label - of_row.largest) * norm;
+      simd::store(gradient, index_t{label}, p - uniform - gradient_scale * (1.0f - smoothing));
+    });
   }
 };
 
@@ -67,27 +75,33 @@ struct CrossEntropyRow {
 //! losses[n] = -sum over v of target[n, v] log softmax(logits[n] + bias)[v], where the target has
 //! 1 - smoothing at the label and smoothing / V everywhere; 0 for an ignored label.
 //!
-//! With a gradient, `logits` becomes gradient_scale d(sum of losses)/d(logits); without, it stays as
-//! it is.
+//! `dlogits`, unless it is empty, becomes gradient_scale d(sum of losses)/d(logits).
 //!
-//! **Shapes.** logits: (N, V). bias: (V), or empty. labels, losses: (N).
+//! **Shapes.** logits: (N, V). bias: (V), or empty. labels, losses: (N). dlogits: (N, V), or empty;
+//! it may be `logits`, or a `Factor`'s target. Rows of both may have gaps between them.
 //! **Cost.** Reads NV twice, with a gradient three times and writes it once, a row at a time from
 //! cache; a GPU reads once less.
 //! **Errors.** ShapeError unless they fit. Labels are trusted to lie in 0 to V - 1 or be ignored.
 //! **Source.** Szegedy et al. 2016, section 7; the same as PyTorch's `label_smoothing`.
 template <class D>
-void cross_entropy(D& device, View<float> logits, View<const float> bias,
-                   View<const token_t> labels, token_t ignored, float smoothing, bool with_gradient,
-                   View<float> losses, float gradient_scale = 1.0f) {
+void cross_entropy(D& device, const FactorView& logits, View<const float> bias,
+                   View<const token_t> labels, token_t ignored, float smoothing,
+                   const FactorTarget& dlogits, View<float> losses, float gradient_scale = 1.0f) {
+  const bool with_gradient = dlogits.numbers.data != nullptr;
+  if (logits.numbers.rounded()) {
+    throw Error(text("cross_entropy: logits are ", logits.numbers.type, ", should be float32"));
+  }
+  if (with_gradient) detail::expect_shape("cross_entropy", "dlogits", dlogits.shape, logits.shape);
   detail::expect_shape_if_given("cross_entropy", "bias", bias, {logits.columns()});
   detail::expect_shape("cross_entropy", "labels", labels.shape, {logits.rows()});
   detail::expect_shape("cross_entropy", "losses", losses.shape, {logits.rows()});
   device.for_rows(
       logits.rows(), 8 * logits.columns(),
-      detail::CrossEntropyRow{bias.data, labels.data, ignored, smoothing, with_gradient,
-                              gradient_scale, logits.data, losses.data, logits.columns()});
+      detail::CrossEntropyRow{bias.data, labels.data, ignored, smoothing, gradient_scale,
+                              logits.numbers.floats(), dlogits.numbers, losses.data,
+                              logits.columns(), logits.stride, dlogits.stride});
   detail::expect_finite(device, "cross_entropy", "losses", losses);
-  if (with_gradient) detail::expect_finite(device, "cross_entropy", "dlogits", logits);
+  if (with_gradient) detail::expect_finite(device, "cross_entropy", "dlogits", dlogits);
 }
 
 }  // namespace weft::ops

@@ -11,6 +11,7 @@
 #include <weft/device/lanes.hpp>
 #include <weft/ops/check.hpp>
 #include <weft/ops/check_finite.hpp>
+#include <weft/ops/factor.hpp>
 #include <weft/tensor/sequences.hpp>
 #include <weft/tensor/view.hpp>
 
@@ -76,9 +77,8 @@ struct DropoutMask {
     }
     lanes.for_each_group(n, [&](index_t group) {
       const auto words = lane_words(row, first + group, lanes.thread());
-      lanes.in_group(group, n, [&](int turn, index_t c) {
-        f(c, lane_factor(words, turn, lanes.thread()));
-      });
+      lanes.in_group(group, n,
+                     [&](int turn, index_t c) { f(c, lane_factor(words, turn, lanes.thread())); });
     });
   }
 
@@ -127,13 +127,13 @@ struct DropoutRow {
   DropoutMask mask;
   const RowKey* keys;
   const float* x;
-  float* y;
+  AnyFloats<void> y;
   index_t C;
 
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
     const float* in = x + n * C;
-    float* out = y + n * C;
+    const AnyFloats<void> out = y + n * C;
     mask.for_each(lanes, keys[n], C,
                   [&](auto c, auto factor) { simd::store(out, c, simd::load(in, c) * factor); });
   }
@@ -144,15 +144,15 @@ struct DropoutRow {
 //! y = x with each element set to 0 with the mask's probability, the others scaled up to make up
 //! for it. Its own backward: dx = dropout(dy) with the same mask.
 //!
-//! **Shapes.** x, y: (N, C); they may be the same. keys: (N).
+//! **Shapes.** x, y: (N, C); they may be the same, and y a `Factor`'s target. keys: (N).
 //! **Errors.** ShapeError unless they fit.
 template <class D>
 void dropout(D& device, const DropoutMask& mask, View<const RowKey> keys, View<const float> x,
-             View<float> y) {
-  detail::expect_shape("dropout", "y", y.shape, x.shape);
+             const FactorTarget& y) {
+  detail::expect_shape("dropout", "y", y, x.shape);
   detail::expect_shape("dropout", "keys", keys.shape, {x.rows()});
   device.for_rows(x.rows(), x.columns(),
-                  detail::DropoutRow{mask, keys.data, x.data, y.data, x.columns()});
+                  detail::DropoutRow{mask, keys.data, x.data, y.numbers, x.columns()});
   detail::expect_finite(device, "dropout", "y", y);
 }
 

@@ -3,102 +3,84 @@
 //! @file Factors of matrix products: floats, or what they are rounded to once for several.
 #pragma once
 
-#include <concepts>
-
-#include <weft/core/bfloat16.hpp>
-#include <weft/core/float16.hpp>
+#include <weft/core/any_floats.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/shape.hpp>
 #include <weft/device/arena.hpp>
-#include <weft/device/cpu.hpp>
 #include <weft/device/product_precision.hpp>
+#include <weft/ops/check.hpp>
 #include <weft/ops/convert.hpp>
+#include <weft/tensor/any_view.hpp>
 #include <weft/tensor/tensor.hpp>
-#include <weft/tensor/view.hpp>
 
 namespace weft::ops {
 
-namespace detail {
+//! A factor that somebody else owns, as a product reads it.
+using FactorView = AnyView<const void>;
+//! Where an operation writes floats, or rounds them as it writes.
+using FactorTarget = AnyView<void>;
 
-//! What a device decides by whether to round a factor before its products.
-struct FactorShape {
-  index_t rows, columns;
-};
-
-//! What a factor of this shape is to be rounded to before its products.
-inline ProductPrecision rounding(const Cpu& device, FactorShape) {
-  return device.product_precision();
+//! What a device's products round floats to before they multiply them, as numbers in memory.
+template <class D>
+[[nodiscard]] FloatType factor_type(const D& device) {
+  if constexpr (requires { device.product_precision(); }) {
+    if (device.product_precision() == ProductPrecision::bfloat16) return FloatType::bfloat16;
+    if (device.product_precision() == ProductPrecision::float16) return FloatType::float16;
+  }
+  return FloatType::float32;
 }
 
-}  // namespace detail
-
-//! A factor that somebody else owns, as a product reads it. Floats become one by themselves.
-struct FactorView {
-  const float* floats = nullptr;  //!< the first element, unless they are rounded
-  const void* rounded = nullptr;  //!< the first element, if they are rounded
-  ProductPrecision precision = ProductPrecision::float32;  //!< or bfloat16, float16: if rounded
-  Shape shape;                                             //!< the extents
-
-  //! Floats, which a product rounds for itself if its device is to.
-  template <class Floats>
-  requires std::convertible_to<const Floats&, View<const float>>
-  constexpr FactorView(const Floats& values) : FactorView(View<const float>(values)) {}
-  //! Floats.
-  constexpr FactorView(View<const float> values) : floats(values.data), shape(values.shape) {}
-  //! Rounded numbers.
-  constexpr FactorView(View<const Bfloat16> values)
-      : rounded(values.data), precision(ProductPrecision::bfloat16), shape(values.shape) {}
-  //! Rounded numbers.
-  constexpr FactorView(View<const Float16> values)
-      : rounded(values.data), precision(ProductPrecision::float16), shape(values.shape) {}
-
-  //! N of the array seen as (N, C).
-  [[nodiscard]] constexpr index_t rows() const { return shape.rows(); }
-  //! C, the last extent.
-  [[nodiscard]] constexpr index_t columns() const { return shape.columns(); }
-
-  //! The elements from `first` on, as an array of these extents.
-  [[nodiscard]] FactorView part(index_t first, Shape extents) const {
-    FactorView view = *this;
-    view.shape = extents;
-    if (floats != nullptr) view.floats += first;
-    if (rounded != nullptr) view.rounded = static_cast<const Bfloat16*>(rounded) + first;
-    return view;
-  }
-
-  //! `f(first)`, where `first` points to the numbers: float, Bfloat16 or Float16.
-  template <class F>
-  void read(const F& f) const {
-    if (precision == ProductPrecision::bfloat16) return f(static_cast<const Bfloat16*>(rounded));
-    if (precision == ProductPrecision::float16) return f(static_cast<const Float16*>(rounded));
-    f(floats);
-  }
+//! Whether products and attention of a device round what they write for each other, and read 16
+//! bytes at once: a GPU says so (`Cuda::rounds_results`). A processor's attention computes with
+//! floats.
+template <class D>
+inline constexpr bool rounds_results = requires {
+  requires D::rounds_results;
 };
 
+//! What a device's products and its attention write where nothing but they read it.
+template <class D>
+[[nodiscard]] FloatType result_type(const D& device) {
+  return rounds_results<D> ? factor_type(device) : FloatType::float32;
+}
+
+//! How far apart the rows of a large matrix of so many columns should begin, in elements: on a GPU
+//! at multiples of 128 bytes, a line of its caches. cuBLASLt has no fast algorithm for rows that
+//! begin elsewhere, as those of logits over 28,782 words.
+template <class D>
+[[nodiscard]] index_t row_stride(const D&, index_t columns, FloatType type) {
+  const index_t line = 128 / size_of(type);
+  return rounds_results<D> ? (columns + line - 1) / line * line : columns;
+}
+
 //! A matrix that several products read: rounded once, to what they round it to, in half the
-//! memory; the very floats where products round nothing, or do so better themselves. On a processor
-//! a product has the bits that it has of the floats.
+//! memory; the very floats where products round nothing. On a processor a product has the bits that
+//! it has of the floats.
 template <class D>
 class Factor {
  public:
   Factor() = default;
 
+  //! Room for the result of an operation that only products read, or others that are content with
+  //! what products read; nothing is written yet.
+  Factor(D& device, Shape shape) : Factor(device, shape, factor_type(device)) {}
+  //! The same for numbers of this type.
+  Factor(D& device, Shape shape, FloatType type) : Factor(device, shape, type, shape.columns()) {}
+  //! The same with rows that are so many elements apart.
+  Factor(D& device, Shape shape, FloatType type, index_t stride)
+      : device_(&device),
+        memory_(device.allocate(shape.rows() * stride * size_of(type))),
+        view_(AnyFloats<const void>(memory_.data(), type), shape, stride) {}
+
   //! The numbers of somebody else, which may not change, or go, as long as the factor lives.
   //!
   //! **Cost.** A pass if the device rounds and they are floats; else none.
-  Factor(D& device, const FactorView& values) : view_(values) {
-    if (values.rounded != nullptr) return;
-    const detail::FactorShape shape{values.rows(), values.columns()};
-    switch (rounding(device, shape)) {  // that of any device is found beside the shape
-      case ProductPrecision::bfloat16:
-        round<Bfloat16>(device, values);
-        break;
-      case ProductPrecision::float16:
-        round<Float16>(device, values);
-        break;
-      default:
-        break;
-    }
+  Factor(D& device, const FactorView& values) : device_(&device), view_(values) {
+    if (values.numbers.rounded() || factor_type(device) == FloatType::float32) return;
+    detail::expect_no_gaps("Factor", "values", values);
+    const Factor made(device, values.shape);
+    convert(device, values.shape.size(), values.numbers.floats(), made.target().numbers);
+    *this = made;
   }
 
   //! The floats of a tensor, which may not change as long as the factor lives. Those that were
@@ -106,24 +88,42 @@ class Factor {
   //!
   //! **Cost.** A pass if the device rounds; else none.
   explicit Factor(const Tensor<float, D>& values) : Factor(values.device(), values) {
-    if (view_.floats != nullptr) memory_ = values.memory();
+    if (!view_.numbers.rounded()) memory_ = values.memory();
   }
 
   //! What products take.
   operator FactorView() const { return view_; }
-
- private:
-  template <class Rounded>
-  void round(D& device, const FactorView& values) {
-    const index_t n = values.shape.size();
-    memory_ = device.allocate(n * index_t{sizeof(Rounded)});
-    auto* const numbers = reinterpret_cast<Rounded*>(memory_.data());
-    convert(device, n, values.floats, numbers);
-    view_ = View<const Rounded>(numbers, view_.shape);
+  //! Where an operation writes it: it is the factor's own memory, or a tensor's.
+  [[nodiscard]] FactorTarget target() const {
+    const AnyFloats<const void> first = view_.numbers;
+    return {AnyFloats<void>(const_cast<void*>(first.data), first.type), view_.shape, view_.stride};
   }
 
-  FactorView view_ = View<const float>();
+  //! The same as the device's products read it: itself, or a copy if the device rounds and it is
+  //! not.
+  [[nodiscard]] Factor rounded() const {
+    if (view_.numbers.rounded() || factor_type(*device_) == FloatType::float32) return *this;
+    return Factor(*device_, *this);
+  }
+
+  //! Says what its memory is for, to whoever asks the device.
+  void mark(MemoryKind kind) const { memory_.mark(kind); }
+
+  //! Whether there is nothing.
+  [[nodiscard]] bool empty() const { return view_.numbers.data == nullptr; }
+  //! Where its elements lie.
+  [[nodiscard]] D& device() const { return *device_; }
+  //! The first element.
+  [[nodiscard]] AnyFloats<const void> numbers() const { return view_.numbers; }
+  //! The extents.
+  [[nodiscard]] const Shape& shape() const { return view_.shape; }
+  //! N of the array seen as (N, C).
+  [[nodiscard]] index_t rows() const { return view_.rows(); }
+
+ private:
+  D* device_ = nullptr;
   Memory memory_;  // of a tensor's floats, or of what they were rounded to
+  FactorView view_;
 };
 
 }  // namespace weft::ops

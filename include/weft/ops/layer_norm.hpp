@@ -8,10 +8,12 @@
 #include <weft/core/simd.hpp>
 #include <weft/ops/check.hpp>
 #include <weft/ops/check_finite.hpp>
-#include <weft/ops/column_sums.hpp>
+#include <weft/ops/cpu/unroll.hpp>
 #include <weft/ops/dropout.hpp>
+#include <weft/ops/factor.hpp>
 #include <weft/ops/write.hpp>
 #include <weft/tensor/sequences.hpp>
+#include <weft/tensor/tensor.hpp>
 #include <weft/tensor/view.hpp>
 
 namespace weft::ops {
@@ -31,14 +33,15 @@ struct LayerNormRow {
   const float* gain;
   const float* bias;
   const float* x;
-  float* y;
+  AnyFloats<void> y;
+  AnyFloats<void> also;  // written too; may be null
   RowMoments* moments;
   index_t C;
 
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
     const float* in = x + n * C;
-    float* out = y + n * C;
+    const AnyFloats<void> out = y + n * C, rounded = also + n * C;
     const float count = static_cast<float>(C);
     const float mean = lanes.sum(C, [&](auto c) { return simd::load(in, c); }) / count;
     const float variance = lanes.sum(C, [&](auto c) {
@@ -48,7 +51,9 @@ struct LayerNormRow {
     const float rstd = 1.0f / simd::sqrt(variance + layer_norm_epsilon);
     lanes.for_each(C, [&](auto c) {
       const auto normal = (simd::load(in, c) - mean) * rstd;
-      simd::store(out, c, normal * simd::load(gain, c) + simd::load(bias, c));
+      const auto value = normal * simd::load(gain, c) + simd::load(bias, c);
+      simd::store(out, c, value);
+      if (also.data != nullptr) simd::store(rounded, c, value);
     });
     moments[n] = {mean, rstd};
   }
@@ -58,7 +63,7 @@ struct ResidualRow {
   DropoutMask mask;
   const RowKey* keys;
   const float* x;
-  const float* branch;
+  AnyFloats<const void> branch;
   const float* branch_bias;  // may be null
   float* sum;
   index_t C;
@@ -84,18 +89,70 @@ struct ResidualLayerNormRow {
   }
 };
 
-struct LayerNormBackwardRow {
+//! How many rows are added up at once to the gradients of gain and bias: a number of the extents
+//! alone, so that sums have one order. Of few rows few, so that a GPU has blocks to run side by
+//! side.
+WEFT_HOST_DEVICE constexpr index_t norm_block_rows(index_t N, index_t C) {
+  constexpr index_t together = 4, blocks = 1024;
+  const index_t most = C <= 256 ? 8 : 32;
+  const index_t rows = (N + blocks * together - 1) / (blocks * together) * together;
+  return rows < together ? together : rows < most ? rows : most;
+}
+
+//! The rows of a block: their gradients, and what they add to those of gain and bias.
+struct LayerNormBackwardBlock {
   const float* gain;
   const float* x;
   const RowMoments* moments;
   const float* dy;
   const float* dx_residual;  // may be null
   float* dx;
-  index_t C;
+  DropoutMask mask;         // of the branch
+  const RowKey* keys;       // may be null, without a branch
+  AnyFloats<void> dbranch;  // may be null
+  float* sums;              // (blocks, 2 C)
+  index_t N, C;
+
+  template <class Lanes>
+  WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t block) const {
+    constexpr index_t together = 4;  // rows, whose terms are read before the sums
+    const index_t begin = block * norm_block_rows(N, C);
+    const index_t last = begin + norm_block_rows(N, C), end = last < N ? last : N;
+    for (index_t n = begin; n < end; n += together) {
+      const int count = static_cast<int>(end - n < together ? end - n : together);
+      add_terms(lanes, block, n, count, n == begin);  // dx may be written over dy
+      for (int i = 0; i < count; ++i) find_gradient(lanes, n + i);
+    }
+  }
+
+ private:
+  //! Adds dy xhat and dy of four rows to the sums of the block.
+  template <class Lanes>
+  WEFT_HOST_DEVICE void add_terms(Lanes lanes, index_t block, index_t first, int count,
+                                  bool is_first) const {
+    float* const of_gain = sums + block * 2 * C;
+    float* const of_bias = of_gain + C;
+    RowMoments rows[4];
+    WEFT_UNROLL for (int i = 0; i < 4; ++i) rows[i] = i < count ? moments[first + i] : RowMoments{};
+    lanes.for_each(C, [&](auto c) {
+      auto for_gain = decltype(simd::load(of_gain, c)){};
+      auto for_bias = decltype(simd::load(of_gain, c)){};
+      if (!is_first) for_gain = simd::load(of_gain, c), for_bias = simd::load(of_bias, c);
+      WEFT_UNROLL for (int i = 0; i < 4; ++i) {
+        if (i >= count) continue;
+        const index_t row = (first + i) * C;
+        const auto gradient = simd::load(dy + row, c);
+        for_gain += gradient * ((simd::load(x + row, c) - rows[i].mean) * rows[i].rstd);
+        for_bias += gradient;
+      }
+      simd::store(of_gain, c, for_gain);
+      simd::store(of_bias, c, for_bias);
+    });
+  }
 
   //! dx = rstd (g - mean(g) - xhat mean(g xhat)) with g = dy gain.
   template <class Lanes>
-  WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
+  WEFT_HOST_DEVICE void find_gradient(Lanes lanes, index_t n) const {
     const float* in = x + n * C;
     const float* gradient = dy + n * C;
     const float mean = moments[n].mean, rstd = moments[n].rstd;
@@ -104,25 +161,13 @@ struct LayerNormBackwardRow {
     const auto normal = [&](auto c) { return (simd::load(in, c) - mean) * rstd; };
     const float mean_g = lanes.sum(C, g) / count;
     const float mean_gx = lanes.sum(C, [&](auto c) { return g(c) * normal(c); }) / count;
-    lanes.for_each(C, [&](auto c) {
+    const AnyFloats<void> branch = dbranch + n * C;
+    mask.for_each(lanes, keys == nullptr ? RowKey{} : keys[n], C, [&](auto c, auto factor) {
       auto value = (g(c) - mean_g - normal(c) * mean_gx) * rstd;
       if (dx_residual != nullptr) value += simd::load(dx_residual + n * C, c);
       simd::store(dx + n * C, c, value);
+      if (dbranch.data != nullptr) simd::store(branch, c, value * factor);
     });
-  }
-};
-
-//! What row n adds to the gain's gradient.
-struct GainTerm {
-  const float* x;
-  const RowMoments* moments;
-  const float* dy;
-  index_t C;
-
-  template <class Column>
-  WEFT_HOST_DEVICE auto operator()(index_t n, Column c) const {
-    const auto [mean, rstd] = moments[n];
-    return simd::load(dy + n * C, c) * ((simd::load(x + n * C, c) - mean) * rstd);
   }
 };
 
@@ -136,21 +181,22 @@ inline void check_columns(const char* operation, const Shape& x) {
 //!
 //!     y[n, c] = (x[n, c] - mean[n]) * rstd[n] * gain[c] + bias[c]
 //!
-//! **Shapes.** x, y: (N, C). gain, bias: (C). moments: (N), kept for the backward pass.
+//! **Shapes.** x, y: (N, C); y may be a `Factor`'s target. gain, bias: (C). moments: (N), kept for
+//! the backward pass.
 //! **Cost.** Reads NC elements of x and writes NC of y; sums in float.
 //! **Errors.** ShapeError unless they fit and C > 0.
 //! **Source.** Ba, Kiros, Hinton 2016, eq. 4; variance without Bessel's correction, as PyTorch.
 template <class D>
 void layer_norm(D& device, View<const float> x, View<const float> gain, View<const float> bias,
-                View<float> y, View<RowMoments> moments) {
+                const FactorTarget& y, View<RowMoments> moments) {
   detail::check_columns("layer_norm", x.shape);
-  detail::expect_shape("layer_norm", "y", y.shape, x.shape);
+  detail::expect_shape("layer_norm", "y", y, x.shape);
   detail::expect_shape("layer_norm", "gain", gain.shape, {x.columns()});
   detail::expect_shape("layer_norm", "bias", bias.shape, {x.columns()});
   detail::expect_shape("layer_norm", "moments", moments.shape, {x.rows()});
   device.for_rows(
       x.rows(), 4 * x.columns(),
-      detail::LayerNormRow{gain.data, bias.data, x.data, y.data, moments.data, x.columns()});
+      detail::LayerNormRow{gain.data, bias.data, x.data, y.numbers, {}, moments.data, x.columns()});
   detail::expect_finite(device, "layer_norm", "y", y);
 }
 
@@ -161,78 +207,97 @@ void layer_norm(D& device, View<const float> x, View<const float> gain, View<con
 //! **Errors.** ShapeError unless they fit.
 template <class D>
 void residual(D& device, const DropoutMask& mask, View<const RowKey> keys, View<const float> x,
-              View<const float> branch, View<const float> branch_bias, View<float> sum) {
+              const FactorView& branch, View<const float> branch_bias, View<float> sum) {
   detail::expect_shape("residual", "keys", keys.shape, {x.rows()});
-  detail::expect_shape("residual", "branch", branch.shape, x.shape);
+  detail::expect_shape("residual", "branch", branch, x.shape);
   detail::expect_shape_if_given("residual", "branch_bias", branch_bias, {x.columns()});
   detail::expect_shape("residual", "sum", sum.shape, x.shape);
   device.for_rows(x.rows(), x.columns(),
-                  detail::ResidualRow{mask, keys.data, x.data, branch.data, branch_bias.data,
+                  detail::ResidualRow{mask, keys.data, x.data, branch.numbers, branch_bias.data,
                                       sum.data, x.columns()});
   detail::expect_finite(device, "residual", "sum", sum);
 }
 
-//! sum = x + dropout(branch + branch_bias) and y = layer_norm(sum), in one pass over memory.
+//! sum = x + dropout(branch + branch_bias) and y = layer_norm(sum), in one pass over memory, which
+//! writes y to a `factor` too, unless that is empty.
 //!
-//! **Shapes.** As `residual` and `layer_norm`.
+//! **Shapes.** As `residual` and `layer_norm`. factor: (N, C), or empty.
 //! **Errors.** ShapeError unless they fit and C > 0.
 //! **Cost.** 0.5 ns an element where the two passes take 0.9.
 template <class D>
 void residual_layer_norm(D& device, const DropoutMask& mask, View<const RowKey> keys,
-                         View<const float> x, View<const float> branch,
+                         View<const float> x, const FactorView& branch,
                          View<const float> branch_bias, View<float> sum, View<const float> gain,
-                         View<const float> bias, View<float> y, View<RowMoments> moments) {
+                         View<const float> bias, View<float> y, View<RowMoments> moments,
+                         const FactorTarget& factor = {}) {
   detail::check_columns("residual_layer_norm", x.shape);
   detail::expect_shape("residual_layer_norm", "keys", keys.shape, {x.rows()});
-  detail::expect_shape("residual_layer_norm", "branch", branch.shape, x.shape);
+  detail::expect_shape("residual_layer_norm", "branch", branch, x.shape);
   detail::expect_shape_if_given("residual_layer_norm", "branch_bias", branch_bias, {x.columns()});
   detail::expect_shape("residual_layer_norm", "sum", sum.shape, x.shape);
   detail::expect_shape("residual_layer_norm", "y", y.shape, x.shape);
+  if (factor.numbers.data != nullptr) {
+    detail::expect_shape("residual_layer_norm", "factor", factor, x.shape);
+  }
   detail::expect_shape("residual_layer_norm", "gain", gain.shape, {x.columns()});
   detail::expect_shape("residual_layer_norm", "bias", bias.shape, {x.columns()});
   detail::expect_shape("residual_layer_norm", "moments", moments.shape, {x.rows()});
   device.for_rows(
       x.rows(), 4 * x.columns(),
       detail::ResidualLayerNormRow{
-          {mask, keys.data, x.data, branch.data, branch_bias.data, sum.data, x.columns()},
-          {gain.data, bias.data, sum.data, y.data, moments.data, x.columns()}});
+          {mask, keys.data, x.data, branch.numbers, branch_bias.data, sum.data, x.columns()},
+          {gain.data, bias.data, sum.data, y.data, factor.numbers, moments.data, x.columns()}});
   detail::expect_finite(device, "residual_layer_norm", "sum", sum);
   detail::expect_finite(device, "residual_layer_norm", "y", y);
 }
 
-//! The gradient of `layer_norm` for its input: dx = d(layer_norm)/dx dy + dx_residual.
+//! The gradients of `residual_layer_norm` in one pass: for x and the sum dx = d(layer_norm)/dsum dy
+//! + dx_residual, for the branch dbranch = dropout(dx), and for gain and bias the `column_sums` of
+//! what is returned: first C of the gain, dgain[c] = sum over n of dy[n, c] xhat[n, c], then C of
+//! the bias, the sum of dy.
 //!
-//! **Shapes.** x, dy, dx: (N, C); dx may be dy. dx_residual: (N, C), the gradient that reaches x
-//! past the normalisation, or empty. gain: (C). moments: (N).
+//! **Shapes.** x, the sum that was normalised, dy, dx: (N, C); dx may be dy. dx_residual: (N, C),
+//! the gradient that reaches the sum past the normalisation, or empty. gain: (C). moments: (N).
+//! keys: (N). dbranch: (N, C), which may be a `Factor`'s target; empty, it is not written. Returns
+//! (B, 2 C), sums over 8 or 32 rows each.
 //! **Errors.** ShapeError unless they fit.
+//! **Cost.** Reads x and dy once from memory.
 template <class D>
-void layer_norm_backward(D& device, View<const float> x, View<const float> gain,
-                         View<const RowMoments> moments, View<const float> dy,
-                         View<const float> dx_residual, View<float> dx) {
-  detail::expect_shape("layer_norm_backward", "gain", gain.shape, {x.columns()});
-  detail::expect_shape("layer_norm_backward", "moments", moments.shape, {x.rows()});
-  detail::expect_shape("layer_norm_backward", "dy", dy.shape, x.shape);
-  detail::expect_shape_if_given("layer_norm_backward", "dx_residual", dx_residual, x.shape);
-  detail::expect_shape("layer_norm_backward", "dx", dx.shape, x.shape);
-  device.for_rows(x.rows(), 4 * x.columns(),
-                  detail::LayerNormBackwardRow{gain.data, x.data, moments.data, dy.data,
-                                               dx_residual.data, dx.data, x.columns()});
-  detail::expect_finite(device, "layer_norm_backward", "dx", dx);
+[[nodiscard]] Tensor<float, D> residual_layer_norm_backward(
+    D& device, const DropoutMask& mask, View<const RowKey> keys, View<const float> x,
+    View<const float> gain, View<const RowMoments> moments, View<const float> dy,
+    View<const float> dx_residual, View<float> dx, const FactorTarget& dbranch) {
+  const char* const name = "layer_norm_backward";
+  const bool has_branch = dbranch.numbers.data != nullptr;
+  detail::expect_shape(name, "gain", gain.shape, {x.columns()});
+  detail::expect_shape(name, "moments", moments.shape, {x.rows()});
+  detail::expect_shape(name, "dy", dy.shape, x.shape);
+  detail::expect_shape_if_given(name, "dx_residual", dx_residual, x.shape);
+  detail::expect_shape(name, "dx", dx.shape, x.shape);
+  if (has_branch) {
+    detail::expect_shape(name, "dbranch", dbranch, x.shape);
+    detail::expect_shape(name, "keys", keys.shape, {x.rows()});
+  }
+  const index_t rows = detail::norm_block_rows(x.rows(), x.columns());
+  const index_t blocks = (x.rows() + rows - 1) / rows;
+  Tensor<float, D> sums(device, {blocks, 2 * x.columns()});
+  device.for_rows(blocks, 4 * rows * x.columns(),
+                  detail::LayerNormBackwardBlock{
+                      gain.data, x.data, moments.data, dy.data, dx_residual.data, dx.data, mask,
+                      keys.data, dbranch.numbers, sums.data(), x.rows(), x.columns()});
+  detail::expect_finite(device, name, "dx", dx);
+  if (has_branch) detail::expect_finite(device, name, "dbranch", dbranch);
+  return sums;
 }
 
-//! The gradients of `layer_norm` for its gain: dgain[c] = sum over n of dy[n, c] xhat[n, c]. That
-//! for its bias is `column_sums` of dy.
-//!
-//! **Shapes.** x, dy: (N, C). moments: (N). dgain: (C). **Errors.** ShapeError unless they fit.
+//! The gradients of `layer_norm`: those of `residual_layer_norm` without a branch.
 template <class D>
-void layer_norm_gain_backward(D& device, View<const float> x, View<const RowMoments> moments,
-                              View<const float> dy, View<float> dgain, Write write) {
-  detail::expect_shape("layer_norm_gain_backward", "moments", moments.shape, {x.rows()});
-  detail::expect_shape("layer_norm_gain_backward", "dy", dy.shape, x.shape);
-  detail::expect_shape("layer_norm_gain_backward", "dgain", dgain.shape, {x.columns()});
-  sum_columns(device, x.rows(), x.columns(), dgain.data, write,
-              detail::GainTerm{x.data, moments.data, dy.data, x.columns()});
-  detail::expect_finite(device, "layer_norm_gain_backward", "dgain", dgain);
+[[nodiscard]] Tensor<float, D> layer_norm_backward(D& device, View<const float> x,
+                                                   View<const float> gain,
+                                                   View<const RowMoments> moments,
+                                                   View<const float> dy,
+                                                   View<const float> dx_residual, View<float> dx) {
+  return residual_layer_norm_backward(device, {}, {}, x, gain, moments, dy, dx_residual, dx, {});
 }
 
 }  // namespace weft::ops

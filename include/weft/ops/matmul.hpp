@@ -5,10 +5,10 @@
 //!     forward          y  = x w'    matmul_nt   (M, K) (N, K) -> (M, N)
 //!     input gradient   dx = dy w    matmul_nn   (M, N) (N, K) -> (M, K)
 //!     weight gradient  dw = dy' x   matmul_tn   (M, N) (M, K) -> (N, K)
-//!     with a bias      y = x w' + b linear      (M, K) (N, K) (N) -> (M, N)
 //!
 //! A factor is a view or a tensor of floats, or a `Factor`, which was rounded once for several
-//! products. What was rounded decides a product's precision, where nothing was the device does.
+//! products. What was rounded decides a product's precision, where nothing was the device does. The
+//! result may be a `Factor`'s target: it is then rounded once its sums are complete.
 #pragma once
 
 #include <weft/core/error.hpp>
@@ -23,10 +23,11 @@ namespace weft::ops {
 
 namespace detail {
 
-template <class D>
-void checked_product(D& device, const char* name, const FactorView& a, bool transpose_a,
-                     const FactorView& b, bool transpose_b, View<float> c, Write write,
-                     View<const float> bias = {}) {
+//! **Errors.** ShapeError unless the extents fit; Error if the factors were rounded to different
+//! types, or sums are to be added to rounded ones.
+inline Product checked_product(const char* name, const FactorView& a, bool transpose_a,
+                               const FactorView& b, bool transpose_b, const FactorTarget& c,
+                               Write write, View<const float> bias = {}) {
   const index_t M = transpose_a ? a.columns() : a.rows();
   const index_t K = transpose_a ? a.rows() : a.columns();
   const index_t N = transpose_b ? b.rows() : b.columns();
@@ -34,13 +35,22 @@ void checked_product(D& device, const char* name, const FactorView& a, bool tran
     throw ShapeError(text(name, ": ", a.shape, " and ", b.shape, " do not give ", c.shape));
   }
   expect_shape_if_given(name, "bias", bias, {N});
-  if (a.rounded != nullptr && b.rounded != nullptr && a.precision != b.precision) {
-    throw Error(text(name, ": the factors were rounded to ", a.precision, " and ", b.precision,
+  if (a.numbers.rounded() && b.numbers.rounded() && a.numbers.type != b.numbers.type) {
+    throw Error(text(name, ": the factors were rounded to ", a.numbers.type, " and ",
+                     b.numbers.type,
                      ": a device's product precision may change between steps only"));
   }
-  multiply(device, Product{transpose_a, transpose_b, M, N, K, a.floats, b.floats, c.data,
-                           write == Write::accumulate, bias.data, a.rounded, b.rounded,
-                           a.rounded != nullptr ? a.precision : b.precision});
+  const bool accumulates = write == Write::accumulate;
+  if (accumulates && c.numbers.rounded()) {
+    throw Error(text(name, ": c is ", c.numbers.type, ": sums are added as floats"));
+  }
+  return {transpose_a, transpose_b, M,        N,        K,           a.numbers, b.numbers,
+          c.numbers,   a.stride,    b.stride, c.stride, accumulates, bias.data};
+}
+
+template <class D>
+void multiply_checked(D& device, const char* name, const FactorTarget& c, const Product& product) {
+  multiply(device, product);
   expect_finite(device, name, "c", c);
 }
 
@@ -51,9 +61,10 @@ void checked_product(D& device, const char* name, const FactorView& a, bool tran
 //! **Shapes.** a: (..., M, K). b: (N, K). c: (..., M, N).
 //! **Errors.** ShapeError unless they fit.
 template <class D>
-void matmul_nt(D& device, const FactorView& a, const FactorView& b, View<float> c,
+void matmul_nt(D& device, const FactorView& a, const FactorView& b, const FactorTarget& c,
                Write write = Write::replace) {
-  detail::checked_product(device, "matmul_nt", a, false, b, true, c, write);
+  detail::multiply_checked(device, "matmul_nt", c,
+                           detail::checked_product("matmul_nt", a, false, b, true, c, write));
 }
 
 //! c = a b, or c += a b.
@@ -61,9 +72,10 @@ void matmul_nt(D& device, const FactorView& a, const FactorView& b, View<float> 
 //! **Shapes.** a: (..., M, K). b: (K, N). c: (..., M, N).
 //! **Errors.** ShapeError unless they fit.
 template <class D>
-void matmul_nn(D& device, const FactorView& a, const FactorView& b, View<float> c,
+void matmul_nn(D& device, const FactorView& a, const FactorView& b, const FactorTarget& c,
                Write write = Write::replace) {
-  detail::checked_product(device, "matmul_nn", a, false, b, false, c, write);
+  detail::multiply_checked(device, "matmul_nn", c,
+                           detail::checked_product("matmul_nn", a, false, b, false, c, write));
 }
 
 //! c = a' b, or c += a' b.
@@ -71,19 +83,10 @@ void matmul_nn(D& device, const FactorView& a, const FactorView& b, View<float> 
 //! **Shapes.** a: (..., K, M). b: (..., K, N). c: (M, N).
 //! **Errors.** ShapeError unless they fit.
 template <class D>
-void matmul_tn(D& device, const FactorView& a, const FactorView& b, View<float> c,
+void matmul_tn(D& device, const FactorView& a, const FactorView& b, const FactorTarget& c,
                Write write = Write::replace) {
-  detail::checked_product(device, "matmul_tn", a, true, b, false, c, write);
-}
-
-//! c = a b' + bias: on a GPU in one pass.
-//!
-//! **Shapes.** a: (..., M, K). b: (N, K). bias: (N). c: (..., M, N).
-//! **Errors.** ShapeError unless they fit.
-template <class D>
-void linear(D& device, const FactorView& a, const FactorView& b, View<const float> bias,
-            View<float> c) {
-  detail::checked_product(device, "linear", a, false, b, true, c, Write::replace, bias);
+  detail::multiply_checked(device, "matmul_tn", c,
+                           detail::checked_product("matmul_tn", a, true, b, false, c, write));
 }
 
 }  // namespace weft::ops

@@ -7,6 +7,7 @@
 #include <weft/core/simd.hpp>
 #include <weft/ops/check.hpp>
 #include <weft/ops/check_finite.hpp>
+#include <weft/ops/factor.hpp>
 #include <weft/tensor/tensor.hpp>
 #include <weft/tensor/view.hpp>
 
@@ -28,12 +29,13 @@ struct AddRow {
 
 struct AddBiasRow {
   const float* bias;
-  float* y;
+  AnyFloats<void> y;
   index_t C;
+  index_t stride;  // of y
 
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
-    float* out = y + n * C;
+    const AnyFloats<void> out = y + n * stride;
     lanes.write(C, out, [&](auto c) { return simd::load(out, c) + simd::load(bias, c); });
   }
 };
@@ -42,13 +44,13 @@ struct CopyRow {
   const index_t* from;  // may be null: row n itself
   const index_t* to;    // may be null: row n itself
   const float* x;
-  float* y;
+  AnyFloats<void> y;
   index_t C;
 
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
     const float* in = x + (from == nullptr ? n : from[n]) * C;
-    float* out = y + (to == nullptr ? n : to[n]) * C;
+    const AnyFloats<void> out = y + (to == nullptr ? n : to[n]) * C;
     lanes.write(C, out, [&](auto c) { return simd::load(in, c); });
   }
 };
@@ -87,16 +89,20 @@ void add(D& device, View<const float> x, View<float> y) {
 template <class D>
 void add_bias(D& device, View<const float> bias, View<float> y) {
   detail::expect_shape("add_bias", "bias", bias.shape, {y.columns()});
-  device.for_rows(y.rows(), y.columns(), detail::AddBiasRow{bias.data, y.data, y.columns()});
+  device.for_rows(y.rows(), y.columns(),
+                  detail::AddBiasRow{bias.data, y.data, y.columns(), y.columns()});
   detail::expect_finite(device, "add_bias", "y", y);
 }
 
-//! y[n] = x[index[n]]. **Shapes.** x: (M, C). index: (N), each in 0 to M - 1. y: (N, C).
+//! y[n] = x[index[n]].
+//!
+//! **Shapes.** x: (M, C). index: (N), each in 0 to M - 1. y: (N, C), which may be a `Factor`'s
+//! target.
 template <class D>
-void gather_rows(D& device, View<const float> x, View<const index_t> index, View<float> y) {
-  detail::expect_shape("gather_rows", "y", y.shape, {index.size(), x.columns()});
+void gather_rows(D& device, View<const float> x, View<const index_t> index, const FactorTarget& y) {
+  detail::expect_shape("gather_rows", "y", y, {index.size(), x.columns()});
   device.for_rows(y.rows(), y.columns(),
-                  detail::CopyRow{index.data, nullptr, x.data, y.data, y.columns()});
+                  detail::CopyRow{index.data, nullptr, x.data, y.numbers, y.columns()});
 }
 
 //! y[n] = x[index[n]] for single elements. **Shapes.** x: (M). index, y: (N).

@@ -67,12 +67,12 @@ class BasicAdam {
   }
 
   //! Updates a part of the parameters. **Shapes.** All arrays begin with the first parameter's
-  //! element.
+  //! element. `rounded` takes the new values too, unless it is null.
   template <class D>
   static void update(D& device, const Step& step, Part part, const float* gradients, float* values,
-                     const std::array<float*, 2>& state) {
+                     const std::array<float*, 2>& state, AnyFloats<void> rounded = {}) {
     ops::adam_update(device, step, part.parameters, part.begin, part.end, gradients, values,
-                     state[0], state[1]);
+                     state[0], state[1], rounded);
   }
 
  private:

@@ -41,10 +41,9 @@ class BasicSgd {
 
   //! **Errors.** ArgumentError for settings that are out of their ranges.
   explicit BasicSgd(SgdSettings settings = {}) : settings_(settings) {
-    if (!(settings.momentum >= 0.0 && settings.momentum < 1.0) ||
-        !(settings.weight_decay >= 0.0)) {
-      throw ArgumentError(text("SGD: momentum ", settings.momentum, ", weight_decay ",
-                               settings.weight_decay));
+    if (!(settings.momentum >= 0.0 && settings.momentum < 1.0) || !(settings.weight_decay >= 0.0)) {
+      throw ArgumentError(
+          text("SGD: momentum ", settings.momentum, ", weight_decay ", settings.weight_decay));
     }
     if ((!Momentum && settings.momentum > 0.0) || (settings.nesterov && settings.momentum == 0.0)) {
       throw ArgumentError(text("SGD: momentum ", settings.momentum, ", nesterov ",
@@ -66,14 +65,15 @@ class BasicSgd {
   }
 
   //! Updates a part of the parameters. **Shapes.** All arrays begin with the first parameter's
-  //! element.
+  //! element. `rounded` takes the new values too, unless it is null.
   template <class D>
   static void update(D& device, const Step& step, Part part, const float* gradients, float* values,
-                     const std::array<float*, state_names.size()>& state) {
+                     const std::array<float*, state_names.size()>& state,
+                     AnyFloats<void> rounded = {}) {
     float* velocities = nullptr;
     if constexpr (Momentum) velocities = state[0];
     ops::sgd_update(device, step, part.parameters, part.begin, part.end, gradients, values,
-                    velocities);
+                    velocities, rounded);
   }
 
  private:

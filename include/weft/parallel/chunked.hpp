@@ -15,6 +15,7 @@
 #include <weft/nn/context.hpp>
 #include <weft/nn/module.hpp>
 #include <weft/ops/cross_entropy.hpp>
+#include <weft/ops/factor.hpp>
 #include <weft/ops/rows.hpp>
 #include <weft/parallel/loss_sum.hpp>
 #include <weft/tensor/sequences.hpp>
@@ -25,10 +26,10 @@ namespace detail {
 
 template <class G, class D = Cpu>
 concept IsGenerator = nn::Module<G> &&
-    requires(const G& generator, nn::Context<D>& ctx, const Tensor<float, D>& x) {
+    requires(const G& generator, nn::Context<D>& ctx, const ops::Factor<D>& x) {
   { G::channels } -> std::convertible_to<index_t>;
   { generator.vocabulary() } -> std::convertible_to<index_t>;
-  generator.logits(ctx, generator.factor(ctx), View<const float>(), View<float>());
+  generator.logits(ctx, generator.factor(ctx), x, ops::FactorTarget());
   generator.bias_view(ctx);
   generator.backward(ctx, generator.factor(ctx), x, x);
 };
@@ -45,10 +46,11 @@ concept IsCriterion = requires(const C& criterion) {
 //!
 //! Logits are the largest array of a translation model: 32 sentences of 256 tokens over 32,000
 //! words are 1 GB, and as much again for their gradient. Here one chunk of them exists at a time,
-//! or two while training, and their gradient takes their place. The gradient of the output is ready
-//! when the forward pass ends.
+//! or two while training, and their gradient takes their place, or half of it where it is rounded.
+//! The gradient of the output is ready when the forward pass ends.
 //!
-//! **Memory.** Two chunks of logits, 2 * chunk * B * V, instead of N * V and as many gradients.
+//! **Memory.** Two chunks of logits, 2 * chunk * B * V, and half as much where products round,
+//! instead of N * V and as many gradients.
 //! **Source.** MultiGPULossCompute of The Annotated Transformer (Rush 2018), where chunk = 5.
 template <class Generator, class Criterion>
 struct Chunked {
@@ -120,9 +122,9 @@ struct Chunked {
     auto losses = ctx.empty({N, 1});
     const auto weight = generator.factor(ctx);
     if (chunk >= x.layout->longest) {
-      auto logits = ctx.empty({N, generator.vocabulary()});
-      compute_losses(ctx, weight, x.values, labels, losses, logits);
-      if (ctx.training()) saved.dx = generator.backward(ctx, weight, x.values, logits);
+      const ops::Factor<D> x_factor(x.values);
+      const auto dlogits = compute_losses(ctx, weight, x_factor, labels, losses);
+      if (ctx.training()) saved.dx = generator.backward(ctx, weight, x_factor, dlogits);
     } else {
       const index_t group = ctx.training() ? chunks_in_group * chunk : chunk;
       for (index_t first = 0; first < x.layout->longest; first += group) {
@@ -167,27 +169,39 @@ struct Chunked {
     const auto count = static_cast<index_t>(rows.size());
     const auto index = to_device<index_t>(device, rows, {count});
 
-    auto x_group = ctx.empty({count, channels});
+    const ops::Factor<D> x_group(device, {count, channels});
     auto labels_group = ctx.template empty<token_t>({count});
     auto losses_group = ctx.empty({count, 1});
-    auto logits = ctx.empty({count, generator.vocabulary()});
-    ops::gather_rows(device, x.values, index, x_group);
+    ops::gather_rows(device, x.values, index, x_group.target());
     ops::gather(device, labels, index, labels_group);
-    compute_losses(ctx, weight, x_group, labels_group, losses_group, logits);
+    const auto dlogits = compute_losses(ctx, weight, x_group, labels_group, losses_group);
     ops::scatter_rows(device, losses_group, index, losses);
     if (!ctx.training()) return;
-    ops::scatter_rows(device, generator.backward(ctx, weight, x_group, logits), index, dx);
+    ops::scatter_rows(device, generator.backward(ctx, weight, x_group, dlogits), index, dx);
   }
 
-  //! Fills `losses`; `logits` becomes their gradient, or in evaluation stays as it is.
+  //! Fills `losses`, and returns the gradient of the logits: nothing in evaluation.
   template <class D>
-  void compute_losses(nn::Context<D>& ctx, const auto& weight, const Tensor<float, D>& x,
-                      const Tensor<token_t, D>& labels, const Tensor<float, D>& losses,
-                      const Tensor<float, D>& logits) const {
-    generator.logits(ctx, weight, x, logits);
-    ops::cross_entropy(ctx.device(), logits, generator.bias_view(ctx), labels, criterion.ignored,
-                       criterion.smoothing, ctx.training(), losses.reshaped({losses.size()}),
+  [[nodiscard]] ops::Factor<D> compute_losses(nn::Context<D>& ctx, const auto& weight,
+                                              const ops::Factor<D>& x,
+                                              const Tensor<token_t, D>& labels,
+                                              const Tensor<float, D>& losses) const {
+    auto& device = ctx.device();
+    const Shape shape{x.rows(), generator.vocabulary()};
+    const auto room = [&](FloatType type) {
+      return ops::Factor<D>(device, shape, type, ops::row_stride(device, shape.columns(), type));
+    };
+    const ops::Factor<D> logits = room(FloatType::float32);
+    ops::Factor<D> dlogits;
+    if (ctx.training()) {  // floats take the logits' place
+      const FloatType type = ops::factor_type(device);
+      dlogits = type == FloatType::float32 ? logits : room(type);
+    }
+    generator.logits(ctx, weight, x, logits.target());
+    ops::cross_entropy(device, logits, generator.bias_view(ctx), labels, criterion.ignored,
+                       criterion.smoothing, dlogits.target(), losses.reshaped({losses.size()}),
                        ctx.loss_scale());
+    return dlogits;
   }
 };
 

@@ -77,12 +77,12 @@ class DataParallel : public OneProcess {
   void accumulate(const B& batch) {
     static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
     auto turn = batches_.begin(recipe_);
-    const auto values = replicate(*devices_, state_.values());
+    const auto values = replicated_values();
     on_devices([&](D&, int index) {
       runner(index).accumulate(recipe_, lanes_of(index), batch, turn.is_first(),
                                values[static_cast<std::size_t>(index)].data(),
                                turn.key(recipe_.seed, state_.steps()), turn.losses(),
-                               state_.loss_scale().value());
+                               state_.loss_scale().value(), rounded_on(index));
     });
     turn.keep();
   }
@@ -94,12 +94,12 @@ class DataParallel : public OneProcess {
   StepReport step(const B& batch, double rate) {
     static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
     const auto turn = batches_.begin(recipe_);
-    const auto values = replicate(*devices_, state_.values());
+    const auto values = replicated_values();
     on_devices([&](D&, int index) {
       runner(index).run(recipe_, lanes_of(index), batch, turn.is_first(),
                         values[static_cast<std::size_t>(index)].data(),
                         turn.key(recipe_.seed, state_.steps()), turn.losses(),
-                        state_.loss_scale().value());
+                        state_.loss_scale().value(), {}, rounded_on(index));
     });
     std::vector<float*> lanes(static_cast<std::size_t>(recipe_.lanes), nullptr);
     for (int index = 0; index < devices(); ++index) {
@@ -122,10 +122,11 @@ class DataParallel : public OneProcess {
   [[nodiscard]] LossSum evaluate(const B& batch) {
     static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
     std::vector<LossSum> losses(static_cast<std::size_t>(recipe_.micro_batches));
-    const auto values = replicate(*devices_, state_.values());
+    const auto values = replicated_values();
     on_devices([&](D&, int index) {
       runner(index).evaluate(recipe_, share(recipe_.micro_batches, devices(), index), batch,
-                             values[static_cast<std::size_t>(index)].data(), losses);
+                             values[static_cast<std::size_t>(index)].data(), losses,
+                             rounded_on(index));
     });
     return total(losses);
   }
@@ -151,6 +152,16 @@ class DataParallel : public OneProcess {
 
   [[nodiscard]] LaneRunner<Objective, D>& runner(int index) {
     return runners_[static_cast<std::size_t>(index)];
+  }
+
+  //! The values on every device. Those that share the first one's memory find them rounded there.
+  [[nodiscard]] std::vector<Tensor<float, D>> replicated_values() {
+    rounded_ = {};  // before there is another
+    rounded_ = state_.rounded_values();
+    return replicate(*devices_, state_.read_values());
+  }
+  [[nodiscard]] ops::Factor<D> rounded_on(int index) const {
+    return std::ranges::find(near_, index) == near_.end() ? ops::Factor<D>() : rounded_;
   }
 
   //! The device that runs a lane.
@@ -183,7 +194,8 @@ class DataParallel : public OneProcess {
   const DeviceGroup<D>* devices_;
   Recipe recipe_;
   Objective objective_;
-  std::vector<int> near_;  // the devices that share the first one's memory
+  std::vector<int> near_;   // the devices that share the first one's memory
+  ops::Factor<D> rounded_;  // values of the batch under way, where devices round
   std::vector<LaneRunner<Objective, D>> runners_;
   TrainingState<Optimizer, D> state_;
   AccumulatedBatches batches_;

@@ -106,9 +106,9 @@ class DistributedDataParallel : public OverRanks<C> {
     static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
     auto turn = batches_.begin(recipe_);
     with_parameters(nn::Mode::train, state_.steps(), batch.size(), [&] {
-      runner_.accumulate(recipe_, lanes(), batch, turn.is_first(), state_.values().data(),
+      runner_.accumulate(recipe_, lanes(), batch, turn.is_first(), state_.read_values().data(),
                          turn.key(recipe_.seed, state_.steps()), turn.losses(),
-                         state_.loss_scale().value());
+                         state_.loss_scale().value(), rounded_values());
     });
     turn.keep();
   }
@@ -121,9 +121,10 @@ class DistributedDataParallel : public OverRanks<C> {
     const index_t number = state_.steps();
     exchange_.begin(number);
     with_parameters(nn::Mode::train, number, batch.size(), [&] {
-      runner_.run(recipe_, lanes(), batch, turn.is_first(), state_.values().data(),
-                  turn.key(recipe_.seed, number), turn.losses(), state_.loss_scale().value(),
-                  [this](int slot) { exchange_.ready(slot); });
+      runner_.run(
+          recipe_, lanes(), batch, turn.is_first(), state_.read_values().data(),
+          turn.key(recipe_.seed, number), turn.losses(), state_.loss_scale().value(),
+          [this](int slot) { exchange_.ready(slot); }, rounded_values());
     });
     const double squares = exchange_.finish();
     const auto on_all = [this](const auto& f) { f(*device_, 0, 1); };
@@ -141,7 +142,8 @@ class DistributedDataParallel : public OverRanks<C> {
     static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
     std::vector<LossSum> losses(static_cast<std::size_t>(recipe_.micro_batches));
     with_parameters(nn::Mode::evaluate, comm::Purpose::none, batch.size(), [&] {
-      runner_.evaluate(recipe_, evaluated_by(rank()), batch, state_.values().data(), losses);
+      runner_.evaluate(recipe_, evaluated_by(rank()), batch, state_.read_values().data(), losses,
+                       rounded_values());
     });
     return total_over_ranks(*communicator_, losses, comm::Purpose::none);
   }
@@ -198,6 +200,13 @@ class DistributedDataParallel : public OverRanks<C> {
   static std::vector<Bucket> buckets_of(const nn::ParameterLayout& layout, BucketSizes sizes) {
     return shard == Shard::parameters ? plan_buckets_of_units(layout, sizes)
                                       : plan_buckets(layout, sizes);
+  }
+
+  //! The values as products read them: nothing where the device rounds nothing, or a unit's values
+  //! are there for its work only.
+  [[nodiscard]] ops::Factor<D> rounded_values() const {
+    if constexpr (shard == Shard::parameters) return {};
+    return state_.rounded_values();
   }
 
   //! Calls `work`, which makes this rank's passes over a batch, with the parameters it needs, and

@@ -57,9 +57,9 @@ class GradientAccumulation : public OneProcess {
   void accumulate(const B& batch) {
     static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
     auto turn = batches_.begin(recipe_);
-    runner_.accumulate(recipe_, {0, recipe_.lanes}, batch, turn.is_first(), state_.values().data(),
-                       turn.key(recipe_.seed, state_.steps()), turn.losses(),
-                       state_.loss_scale().value());
+    runner_.accumulate(recipe_, {0, recipe_.lanes}, batch, turn.is_first(),
+                       state_.read_values().data(), turn.key(recipe_.seed, state_.steps()),
+                       turn.losses(), state_.loss_scale().value(), state_.rounded_values());
     turn.keep();
   }
 
@@ -68,8 +68,9 @@ class GradientAccumulation : public OneProcess {
   StepReport step(const B& batch, double rate) {
     static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
     const auto turn = batches_.begin(recipe_);
-    runner_.run(recipe_, {0, recipe_.lanes}, batch, turn.is_first(), state_.values().data(),
-                turn.key(recipe_.seed, state_.steps()), turn.losses(), state_.loss_scale().value());
+    runner_.run(recipe_, {0, recipe_.lanes}, batch, turn.is_first(), state_.read_values().data(),
+                turn.key(recipe_.seed, state_.steps()), turn.losses(), state_.loss_scale().value(),
+                {}, state_.rounded_values());
     std::vector<float*> lanes;
     for (index_t lane = 0; lane < recipe_.lanes; ++lane) lanes.push_back(runner_.gradients(lane));
     const auto on_all = [this](const auto& f) { f(*device_, 0, 1); };
@@ -81,7 +82,8 @@ class GradientAccumulation : public OneProcess {
   [[nodiscard]] LossSum evaluate(const B& batch) {
     static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
     std::vector<LossSum> losses(static_cast<std::size_t>(recipe_.micro_batches));
-    runner_.evaluate(recipe_, {0, recipe_.micro_batches}, batch, state_.values().data(), losses);
+    runner_.evaluate(recipe_, {0, recipe_.micro_batches}, batch, state_.read_values().data(),
+                     losses, state_.rounded_values());
     return total(losses);
   }
 

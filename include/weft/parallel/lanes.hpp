@@ -18,9 +18,11 @@
 #include <weft/core/tree_pairs.hpp>
 #include <weft/nn/context.hpp>
 #include <weft/nn/units.hpp>
+#include <weft/ops/factor.hpp>
 #include <weft/ops/reduce.hpp>
 #include <weft/parallel/loss_sum.hpp>
 #include <weft/parallel/recipe.hpp>
+#include <weft/parallel/rounded_weights.hpp>
 
 namespace weft::parallel {
 
@@ -84,6 +86,8 @@ class LaneRunner {
 
   //! Runs `lanes` of the recipe on a batch: forward and backward for each of their micro-batches.
   //!
+  //! `rounded`: the values as the device's products read them, where somebody has them.
+  //!
   //! Puts the loss of micro-batch m into losses[m]. Afterwards `gradients(l)` is not null for the
   //! lanes that are held apart, times `loss_scale`. `ready(slot)` is called once for each place of
   //! a gradient, as soon as the sums that are held are complete there. Unless it is the update's
@@ -91,20 +95,21 @@ class LaneRunner {
   template <class B>
   void run(const Recipe& recipe, Range lanes, const B& batch, bool is_first, const float* values,
            RandomKey key, std::span<LossSum> losses, double loss_scale = 1.0,
-           const Ready& ready = {}) {
+           const Ready& ready = {}, const ops::Factor<D>& rounded = {}) {
     if (is_first) forget(lanes);
     loss_scale_ = static_cast<float>(loss_scale);
+    const auto weights = round_weights(values, rounded);
     LaterLosses<B> later(losses);
     for (index_t lane = lanes.begin; lane < lanes.end; ++lane) {
       if (at(lane) == nullptr) at(lane) = acquire();
       if (ready && lane + 1 == lanes.end) {
-        run_lane(recipe, lane, batch, values, key, later, [&, lane](int slot) {
+        run_lane(recipe, lane, batch, values, weights, key, later, [&, lane](int slot) {
           const auto [offset, size] = layout().slots[static_cast<std::size_t>(slot)];
           add_finished_pairs(lane, offset, size);
           ready(slot);
         });
       } else {
-        run_lane(recipe, lane, batch, values, key, later, {});
+        run_lane(recipe, lane, batch, values, weights, key, later, {});
         add_finished_pairs(lane, 0, layout().gradients);
       }
       for (index_t added = lanes.begin; added <= lane; ++added) {
@@ -120,13 +125,14 @@ class LaneRunner {
   template <class B>
   void accumulate(const Recipe& recipe, Range lanes, const B& batch, bool is_first,
                   const float* values, RandomKey key, std::span<LossSum> losses,
-                  double loss_scale = 1.0) {
+                  double loss_scale = 1.0, const ops::Factor<D>& rounded = {}) {
     if (is_first) forget(lanes);
     loss_scale_ = static_cast<float>(loss_scale);
+    const auto weights = round_weights(values, rounded);
     LaterLosses<B> later(losses);
     for (index_t lane = lanes.begin; lane < lanes.end; ++lane) {
       if (at(lane) == nullptr) at(lane) = acquire();
-      run_micro_batches(recipe, lane, batch, values, key, later, {});
+      run_micro_batches(recipe, lane, batch, values, weights, key, later, {});
     }
     later.wait();
   }
@@ -141,12 +147,14 @@ class LaneRunner {
   //! The loss of a batch in evaluation mode, micro-batch by micro-batch of the range.
   template <class B>
   void evaluate(const Recipe& recipe, Range micro_batches, const B& batch, const float* values,
-                std::span<LossSum> losses) {
+                std::span<LossSum> losses, const ops::Factor<D>& rounded = {}) {
+    const auto weights = round_weights(values, rounded);
     for (index_t m = micro_batches.begin; m < micro_batches.end; ++m) {
       const Range range = share(batch.size(), recipe.micro_batches, m);
       if (range.size() == 0) continue;
       if (observer_ != nullptr) observer_->begin_pass(nn::Mode::evaluate);
       nn::Context<D> ctx(*device_, values, observer_);
+      ctx.read_weights(weights);
       const TraceSpan span(*device_, "evaluate", m);
       losses[static_cast<std::size_t>(m)] =
           objective_->forward(ctx, batch.part(*device_, range)).output;
@@ -183,8 +191,9 @@ class LaneRunner {
 
   template <class B>
   void run_lane(const Recipe& recipe, index_t lane, const B& batch, const float* values,
-                RandomKey key, LaterLosses<B>& losses, const Ready& ready) {
-    run_micro_batches(recipe, lane, batch, values, key, losses, ready);
+                const ops::Factor<D>& weights, RandomKey key, LaterLosses<B>& losses,
+                const Ready& ready) {
+    run_micro_batches(recipe, lane, batch, values, weights, key, losses, ready);
     Gradients& sum = *at(lane);
     if (ready) sum.watch(ready);  // also where no micro-batch had a sentence
     sum.end(layout());
@@ -192,7 +201,8 @@ class LaneRunner {
 
   template <class B>
   void run_micro_batches(const Recipe& recipe, index_t lane, const B& batch, const float* values,
-                         RandomKey key, LaterLosses<B>& losses, const Ready& ready) {
+                         const ops::Factor<D>& weights, RandomKey key, LaterLosses<B>& losses,
+                         const Ready& ready) {
     Gradients& sum = *at(lane);
     const Range micro_batches = share(recipe.micro_batches, recipe.lanes, lane);
     for (index_t m = micro_batches.begin; m < micro_batches.end; ++m) {
@@ -201,6 +211,7 @@ class LaneRunner {
       if (ready && m == last_with_sentences(recipe, micro_batches, batch.size())) sum.watch(ready);
       if (observer_ != nullptr) observer_->begin_pass(nn::Mode::train);
       nn::Context<D> ctx(*device_, values, sum, key, observer_, loss_scale_);
+      ctx.read_weights(weights);
       auto [loss, saved] = [&] {
         const TraceSpan span(*device_, "forward", m);
         return objective_->forward_later(ctx, batch.part(*device_, range));
@@ -209,6 +220,15 @@ class LaneRunner {
       objective_->backward(ctx, std::move(saved));
       losses.put(m, std::move(loss));
     }
+  }
+
+  //! What products of all passes read: nothing with an observer, since values may be there for a
+  //! unit's work only.
+  [[nodiscard]] ops::Factor<D> round_weights(const float* values,
+                                             const ops::Factor<D>& rounded) const {
+    if (observer_ != nullptr || !rounded.empty()) return rounded;
+    const Range all[] = {{0, layout().values}};
+    return rounded_weights(*device_, values, layout().values, all);
   }
 
   //! The last micro-batch of some that gets a part of the batch.

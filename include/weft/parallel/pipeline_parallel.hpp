@@ -23,6 +23,7 @@
 #include <weft/device/cpu.hpp>
 #include <weft/nn/initialize.hpp>
 #include <weft/ops/blocks.hpp>
+#include <weft/ops/factor.hpp>
 #include <weft/ops/reduce.hpp>
 #include <weft/optim/adam.hpp>
 #include <weft/parallel/accumulated_batches.hpp>
@@ -34,6 +35,7 @@
 #include <weft/parallel/rank_losses.hpp>
 #include <weft/parallel/recipe.hpp>
 #include <weft/parallel/requirements.hpp>
+#include <weft/parallel/rounded_weights.hpp>
 #include <weft/parallel/schedule/table.hpp>
 #include <weft/parallel/shard.hpp>
 #include <weft/parallel/shard_plan.hpp>
@@ -158,7 +160,7 @@ class PipelineParallel : public OverRanks<C> {
   [[nodiscard]] LossSum evaluate(const B& batch) {
     static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
     std::vector<LossSum> losses(static_cast<std::size_t>(recipe_.micro_batches));
-    run(batch, {.values = state_.values().data()}, losses);
+    run(batch, {.values = state_.values().data(), .weights = round_weights()}, losses);
     return total_over_ranks(*communicator_, losses, comm::Purpose::none);
   }
 
@@ -292,11 +294,18 @@ class PipelineParallel : public OverRanks<C> {
     if (turn.is_first()) gradients_.begin();
     run(batch,
         {.values = state_.values().data(),
+         .weights = round_weights(),
          .gradients = &gradients_,
          .key = turn.key(recipe_.seed, state_.steps()),
          .loss_scale = state_.loss_scale().value(),
          .update = state_.steps()},
         turn.losses());
+  }
+
+  //! The weights that this rank's stages read.
+  [[nodiscard]] ops::Factor<D> round_weights() const {
+    return rounded_weights(*device_, state_.values().data(), layout_.values,
+                           places_.read(rank_in_pipe()));
   }
 
   //! Calls `f(use, rank of the use, rank of the weight)` for each weight that stages share.

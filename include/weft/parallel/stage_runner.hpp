@@ -22,6 +22,7 @@
 #include <weft/nn/context.hpp>
 #include <weft/nn/module.hpp>
 #include <weft/nn/put_off.hpp>
+#include <weft/ops/factor.hpp>
 #include <weft/parallel/loss_sum.hpp>
 #include <weft/parallel/pipeline_trace.hpp>
 #include <weft/parallel/schedule/action.hpp>
@@ -64,6 +65,7 @@ class StageRunner {
   //! What a pass over a batch needs besides the batch.
   struct Pass {
     const float* values = nullptr;          //!< of all parameters that the stages read
+    ops::Factor<D> weights{};               //!< the same as products read them; empty: as they are
     nn::Gradients<D>* gradients = nullptr;  //!< null: evaluation
     RandomKey key{};                        //!< of the random numbers
     double loss_scale = 1.0;                //!< what gradients are multiplied by
@@ -99,6 +101,7 @@ class StageRunner {
     }
     for (Sent& sent : sent_) exposed_.wait(sent.transfer, *device_, "wait to send");
     sent_.clear();
+    pass_ = {};  // gives the rounded weights back
   }
 
   //! Appends what is done from now on to a trace, or to none.
@@ -161,9 +164,12 @@ class StageRunner {
   }
 
   [[nodiscard]] nn::Context<D> context() const {
-    if (pass_.gradients == nullptr) return nn::Context<D>(*device_, pass_.values);
-    return nn::Context<D>(*device_, pass_.values, *pass_.gradients, pass_.key, nullptr,
-                          static_cast<float>(pass_.loss_scale));
+    auto ctx = pass_.gradients == nullptr
+                   ? nn::Context<D>(*device_, pass_.values)
+                   : nn::Context<D>(*device_, pass_.values, *pass_.gradients, pass_.key, nullptr,
+                                    static_cast<float>(pass_.loss_scale));
+    ctx.read_weights(pass_.weights);
+    return ctx;
   }
 
   [[nodiscard]] nn::PutOff& put_off(Action action) {

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include <weft/core/any_floats.hpp>
 #include <weft/core/chunks.hpp>
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
@@ -20,12 +21,14 @@
 #include <weft/nn/parameter_layout.hpp>
 #include <weft/ops/blocks.hpp>
 #include <weft/ops/check_finite.hpp>
+#include <weft/ops/factor.hpp>
 #include <weft/ops/reduce.hpp>
 #include <weft/optim/gradient_scale.hpp>
 #include <weft/optim/loss_scale.hpp>
 #include <weft/optim/optimizer.hpp>
 #include <weft/parallel/lanes.hpp>
 #include <weft/parallel/recipe.hpp>
+#include <weft/parallel/rounded_weights.hpp>
 #include <weft/tensor/tensor.hpp>
 
 namespace weft::parallel {
@@ -70,8 +73,31 @@ class TrainingState {
 
   //! The rule that updates.
   [[nodiscard]] const Optimizer& optimizer() const { return optimizer_; }
-  //! All values, on the device.
-  [[nodiscard]] const Tensor<float, D>& values() const { return values_; }
+  //! All values, on the device. Whoever writes to them asks for them before, each time: what
+  //! products read of them is then rounded anew.
+  [[nodiscard]] const Tensor<float, D>& values() const {
+    rounded_is_current_ = false;
+    return values_;
+  }
+  //! The same for passes, which only read them.
+  [[nodiscard]] const Tensor<float, D>& read_values() const { return values_; }
+  //! All values as a GPU's products read them: nothing where the device rounds nothing, or is a
+  //! processor. Rounded now, unless the last update did as it wrote them.
+  //!
+  //! **Memory.** Half that of the values, as long as the device rounds.
+  [[nodiscard]] const ops::Factor<D>& rounded_values() const {
+    D& device = values_.device();
+    const FloatType type = ops::result_type(device);
+    if (type == FloatType::float32) {
+      rounded_ = {};
+    } else if (rounded_.empty() || rounded_.numbers().type != type || !rounded_is_current_) {
+      const Range all[] = {{0, values_.size()}};
+      rounded_ = {};  // gives its memory back first
+      rounded_ = rounded_weights(device, values_.data(), values_.size(), all);
+      rounded_is_current_ = true;
+    }
+    return rounded_;
+  }
   //! Of the owned parameters.
   [[nodiscard]] const Tensor<float, D>& buffer(std::size_t i) const { return state_[i]; }
   //! The parameters that are updated here.
@@ -193,14 +219,29 @@ class TrainingState {
   void update_owned(const OnAll& on_all, const typename Optimizer::Step& step,
                     const float* gradients) {
     index_t place = 0;
+    // With a shard somebody else writes the rest.
+    constexpr bool rounds = requires(D & device, optim::StatePointers<Optimizer> state) {
+      Optimizer::update(device, step, optim::Part{}, gradients, values_.data(), state,
+                        AnyFloats<void>());
+    };
+    const bool has_all = owned_.size() == 1 && owned_[0].size() == layout_->trained;
+    rounded_is_current_ = rounded_is_current_ && rounds && has_all && !rounded_.empty();
     for (const Range piece : owned_) {
       optim::StatePointers<Optimizer> state{};
       for (std::size_t i = 0; i != buffers; ++i) state[i] = state_[i].data() + place;
       on_all([&](D& device, index_t part, index_t parts) {
         const TraceSpan span(device, "optimizer");
         const Range blocks = share(ops::block_count(piece.size()), parts, part);
-        Optimizer::update(device, step, {piece.size(), blocks.begin, blocks.end},
-                          gradients + piece.begin, values_.data() + piece.begin, state);
+        const optim::Part mine{piece.size(), blocks.begin, blocks.end};
+        const float* const gradient = gradients + piece.begin;
+        float* const values = values_.data() + piece.begin;
+        if constexpr (rounds) {
+          Optimizer::update(
+              device, step, mine, gradient, values, state,
+              rounded_is_current_ ? rounded_.target().numbers + piece.begin : AnyFloats<void>());
+        } else {
+          Optimizer::update(device, step, mine, gradient, values, state);
+        }
       });
       ops::CheckFinite::at(-1);  // no module's work
       ops::detail::expect_finite(values_.device(), "update", "values",
@@ -247,6 +288,8 @@ class TrainingState {
   const nn::ParameterLayout* layout_;
   std::vector<Range> owned_;
   Tensor<float, D> values_;
+  mutable ops::Factor<D> rounded_;  // of values_, where it was asked for
+  mutable bool rounded_is_current_ = false;
   std::array<Tensor<float, D>, buffers> state_;
   Tensor<double, D> block_sums_;
   Tensor<optim::GradientScale, D> scale_;  // where `waits_late`

@@ -155,10 +155,6 @@ inline void multiply(testing::FarDevice& device, const Product& product) {
   device.run([&](Cpu& engine) { multiply(engine, product); });
 }
 
-inline ProductPrecision rounding(const testing::FarDevice&, FactorShape) {
-  return ProductPrecision::float32;
-}
-
 inline void add_rows(testing::FarDevice& device, const RowAddition& rows) {
   device.run([&](Cpu& engine) { add_rows(engine, rows); });
 }

@@ -12,6 +12,7 @@
 
 #include <cuda_runtime.h>
 
+#include <weft/core/bfloat16.hpp>
 #include <weft/core/float16.hpp>
 
 enum cublasStatus_t {
@@ -33,7 +34,12 @@ enum cublasLtMatmulDescAttributes_t {
   CUBLASLT_MATMUL_DESC_EPILOGUE,
   CUBLASLT_MATMUL_DESC_BIAS_POINTER,
 };
-enum cublasLtEpilogue_t { CUBLASLT_EPILOGUE_DEFAULT = 1, CUBLASLT_EPILOGUE_BIAS = 4 };
+enum cublasLtEpilogue_t {
+  CUBLASLT_EPILOGUE_DEFAULT = 1,
+  CUBLASLT_EPILOGUE_BIAS = 4,
+  CUBLASLT_EPILOGUE_RELU_BIAS = 6,
+  CUBLASLT_EPILOGUE_BGRADB = 512
+};
 enum cublasLtMatmulPreferenceAttributes_t {
   CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
   CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
@@ -51,7 +57,7 @@ struct SimulatedProduct {
   cublasComputeType_t compute;
   bool transposed[2] = {false, false};
   cublasLtEpilogue_t epilogue = CUBLASLT_EPILOGUE_DEFAULT;
-  const float* bias = nullptr;
+  const void* bias = nullptr;         // of the type of the result
   std::uintptr_t bias_alignment = 0;  // that an algorithm was chosen for
 };
 struct SimulatedHandle {};
@@ -128,13 +134,21 @@ inline cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtM
                                                      cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
                                                      cublasLtMatmulPreference_t, int,
                                                      cublasLtMatmulHeuristicResult_t*, int* found) {
-  if (product->epilogue == CUBLASLT_EPILOGUE_BIAS && product->bias == nullptr) {
+  if (product->epilogue != CUBLASLT_EPILOGUE_DEFAULT && product->bias == nullptr) {
     return CUBLAS_STATUS_INVALID_VALUE;  // a GPU's library takes null for well aligned
   }
   const auto address = reinterpret_cast<std::uintptr_t>(product->bias);
   product->bias_alignment = address & (~address + 1);
   *found = 1;
   return CUBLAS_STATUS_SUCCESS;
+}
+
+//! Calls `f(first)`, where `first` points to numbers of this type.
+template <class F>
+void simulated_numbers(cudaDataType_t type, const void* numbers, const F& f) {
+  if (type == CUDA_R_16BF) return f(static_cast<const weft::Bfloat16*>(numbers));
+  if (type == CUDA_R_16F) return f(static_cast<const weft::Float16*>(numbers));
+  f(static_cast<const float*>(numbers));
 }
 
 //! A factor (rows, inner) as floats, row by row, with the bits that a product of this kind reads.
@@ -152,44 +166,56 @@ inline std::vector<float> simulated_factor(const SimulatedLayout& layout, const 
     if (compute == CUBLAS_COMPUTE_32F_FAST_16F) return static_cast<float>(weft::Float16(x));
     return x;
   };
-  const auto number = [&](std::uint64_t at) {
-    if (layout.type == CUDA_R_32F) return kept(static_cast<const float*>(elements)[at]);
-    if (layout.type == CUDA_R_16F) {
-      return static_cast<float>(static_cast<const weft::Float16*>(elements)[at]);
-    }
-    return __uint_as_float(std::uint32_t{static_cast<const std::uint16_t*>(elements)[at]} << 16);
-  };
   std::vector<float> values(rows * columns);
-  for (std::uint64_t r = 0; r < rows; ++r) {
-    for (std::uint64_t c = 0; c < columns; ++c) {
-      const std::uint64_t row = transposed ? c : r, column = transposed ? r : c;
-      const std::uint64_t at = column * static_cast<std::uint64_t>(layout.leading) + row;
-      values[r * columns + c] = number(at);
+  simulated_numbers(layout.type, elements, [&](const auto* numbers) {
+    for (std::uint64_t r = 0; r < rows; ++r) {
+      for (std::uint64_t c = 0; c < columns; ++c) {
+        const std::uint64_t row = transposed ? c : r, column = transposed ? r : c;
+        const std::uint64_t at = column * static_cast<std::uint64_t>(layout.leading) + row;
+        const auto number = static_cast<float>(numbers[at]);
+        values[r * columns + c] = layout.type == CUDA_R_32F ? kept(number) : number;
+      }
     }
-  }
+  });
   return values;
 }
 
 inline void simulated_multiply(const SimulatedProduct& product, float alpha, const void* a,
                                const SimulatedLayout& of_a, const void* b,
-                               const SimulatedLayout& of_b, float beta, float* d,
+                               const SimulatedLayout& of_b, float beta, void* results,
                                const SimulatedLayout& of_d) {
   const auto left = simulated_factor(of_a, a, product.transposed[0], product.compute);
   const auto right = simulated_factor(of_b, b, product.transposed[1], product.compute);
   const std::uint64_t rows = of_d.rows, columns = of_d.columns, inner = left.size() / rows;
   std::vector<float> sums(columns);
-  for (std::uint64_t r = 0; r < rows; ++r) {
-    std::fill(sums.begin(), sums.end(), 0.0f);
-    for (std::uint64_t k = 0; k < inner; ++k) {
-      const float factor = left[r * inner + k];
-      for (std::uint64_t c = 0; c < columns; ++c) sums[c] += factor * right[k * columns + c];
+  simulated_numbers(of_d.type, results, [&]<class T>(const T* first) {
+    T* const d = const_cast<T*>(first);
+    const T* const bias = static_cast<const T*>(product.bias);
+    for (std::uint64_t r = 0; r < rows; ++r) {
+      std::fill(sums.begin(), sums.end(), 0.0f);
+      for (std::uint64_t k = 0; k < inner; ++k) {
+        const float factor = left[r * inner + k];
+        for (std::uint64_t c = 0; c < columns; ++c) sums[c] += factor * right[k * columns + c];
+      }
+      for (std::uint64_t c = 0; c < columns; ++c) {
+        T& out = d[c * static_cast<std::uint64_t>(of_d.leading) + r];
+        float sum = alpha * sums[c] + (beta == 0.0f ? 0.0f : beta * static_cast<float>(out));
+        if (product.epilogue == CUBLASLT_EPILOGUE_BIAS ||
+            product.epilogue == CUBLASLT_EPILOGUE_RELU_BIAS) {
+          sum += static_cast<float>(bias[r]);
+        }
+        // What is no number may become 0.
+        if (product.epilogue == CUBLASLT_EPILOGUE_RELU_BIAS) sum = sum > 0.0f ? sum : 0.0f;
+        out = T(sum);
+      }
     }
+    if (product.epilogue != CUBLASLT_EPILOGUE_BGRADB) return;
     for (std::uint64_t c = 0; c < columns; ++c) {
-      float& out = d[c * static_cast<std::uint64_t>(of_d.leading) + r];
-      out = alpha * sums[c] + (beta == 0.0f ? 0.0f : beta * out);
-      if (product.epilogue == CUBLASLT_EPILOGUE_BIAS) out += product.bias[r];
+      float sum = 0.0f;
+      for (std::uint64_t k = 0; k < inner; ++k) sum += right[k * columns + c];
+      const_cast<T*>(bias)[c] = T(sum);
     }
-  }
+  });
 }
 
 inline cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product,
@@ -205,8 +231,8 @@ inline cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t prod
   const auto [rows, inner] = extents(*of_a, product->transposed[0]);
   const auto [terms, columns] = extents(*of_b, product->transposed[1]);
   if (rows != of_d->rows || columns != of_d->columns || inner != terms ||
-      of_a->type != of_b->type || of_d->type != CUDA_R_32F ||
-      (product->epilogue == CUBLASLT_EPILOGUE_BIAS &&
+      of_a->type != of_b->type || (of_d->type != CUDA_R_32F && of_d->type != of_a->type) ||
+      (product->epilogue != CUBLASLT_EPILOGUE_DEFAULT &&
        reinterpret_cast<std::uintptr_t>(product->bias) %
                std::max(product->bias_alignment, std::uintptr_t{16}) !=
            0)) {
@@ -215,7 +241,7 @@ inline cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t prod
   simulator::queue(
       *stream, [product = *product, scale = *static_cast<const float*>(alpha), a, of_a = *of_a, b,
                 of_b = *of_b, old = *static_cast<const float*>(beta), d, of_d = *of_d] {
-        simulated_multiply(product, scale, a, of_a, b, of_b, old, static_cast<float*>(d), of_d);
+        simulated_multiply(product, scale, a, of_a, b, of_b, old, d, of_d);
       });
   return CUBLAS_STATUS_SUCCESS;
 }

@@ -29,6 +29,9 @@
 
 #define CUDART_VERSION 13000
 
+struct alignas(8) ushort4 {
+  unsigned short x, y, z, w;
+};
 struct alignas(8) uint2 {
   unsigned x, y;
 };

@@ -37,6 +37,8 @@ struct HeadView {
   T* data;
   index_t stride;
 
+  HeadView(T* first, index_t elements) : data(first), stride(elements) {}
+
   [[nodiscard]] T* row(index_t n) const { return data + n * stride; }
   //! The rows from `n` on.
   [[nodiscard]] HeadView from(index_t n) const { return {row(n), stride}; }
@@ -72,14 +74,14 @@ struct AttentionTask {
     dropout.operation += static_cast<std::uint32_t>(head);
   }
 
-  template <class T>
-  [[nodiscard]] HeadView<T> queries_of(HeadRows<T> rows) const {
-    return {rows.data + first_query * rows.stride + head * size, rows.stride};
+  template <class Void>
+  [[nodiscard]] auto queries_of(AnyHeadRows<Void> rows) const {
+    return HeadView{rows.data.floats() + first_query * rows.stride + head * size, rows.stride};
   }
 
-  template <class T>
-  [[nodiscard]] HeadView<T> keys_of(HeadRows<T> rows) const {
-    return {rows.data + first_key * rows.stride + head * size, rows.stride};
+  template <class Void>
+  [[nodiscard]] auto keys_of(AnyHeadRows<Void> rows) const {
+    return HeadView{rows.data.floats() + first_key * rows.stride + head * size, rows.stride};
   }
 
   [[nodiscard]] index_t log_sum_at(index_t query) const {

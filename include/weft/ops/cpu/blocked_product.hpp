@@ -32,12 +32,13 @@ inline void copy_panel(const Product& p, ProductPart at, index_t k, index_t dept
   if (p.transpose_b) {
     for (index_t j = 0; j < at.columns(); j += strip) {
       transpose_and_pad(std::min(strip, at.columns() - j), depth,
-                        p.b + (at.column_begin + j) * p.K + k, p.K, out + j * depth, strip);
+                        p.b.floats() + (at.column_begin + j) * p.K + k, p.K, out + j * depth,
+                        strip);
     }
     return;
   }
   for (index_t r = 0; r < depth; ++r) {
-    const float* const row = p.b + (k + r) * p.N + at.column_begin;
+    const float* const row = p.b.floats() + (k + r) * p.N + at.column_begin;
     for (index_t j = 0; j < at.columns(); j += strip) {
       float* const tile = out + j * depth + r * strip;
       if (j + strip <= at.columns()) {
@@ -54,7 +55,7 @@ inline void copy_panel(const Product& p, ProductPart at, index_t k, index_t dept
 inline void copy_block(const Product& p, index_t i, index_t rows, index_t k, index_t depth,
                        float* out) {
   for (index_t r = 0; r < depth; ++r) {
-    const float* const row = p.a + (k + r) * p.M + i;
+    const float* const row = p.a.floats() + (k + r) * p.M + i;
     for (index_t t = 0; t < rows; t += tile_rows) {
       float* const tile = out + t * depth + r * tile_rows;
       if (t + tile_rows <= rows) {
@@ -95,13 +96,13 @@ inline void multiply_blocked(Cpu& device, const Product& p, ProductPart part) {
   const Tensor<float> block(device, {p.transpose_a ? most_block_rows : 0, most_depth});
   const auto multiply_block = [&](index_t k, index_t depth, ProductPart at) {
     for (index_t i = at.row_begin; i < at.row_end; i += tile_rows) {
-      Strided<float> a{p.a + i * p.K + k, p.K, 1};
+      Strided<float> a{p.a.floats() + i * p.K + k, p.K, 1};
       if (p.transpose_a) a = {block.data() + (i - at.row_begin) * depth, 1, tile_rows};
       for (index_t j = at.column_begin; j < at.column_end; j += strip) {
         multiply_tile_of_panel(std::min(tile_rows, at.row_end - i),
                                std::min(strip, at.column_end - j), depth, a,
-                               panel.data() + (j - at.column_begin) * depth, p.c + i * p.N + j, p.N,
-                               p.accumulate || k > 0);
+                               panel.data() + (j - at.column_begin) * depth,
+                               p.c.floats() + i * p.N + j, p.N, p.accumulate || k > 0);
       }
     }
   };

@@ -53,8 +53,9 @@ inline bool multiplies_itself() {
 //! that are made here, or by oneDNN with AVX-512.
 inline void multiply_part(Cpu& device, const Product& p, ProductPart part) {
   const bool reads_once = p.transpose_b && !p.transpose_a;
-  const float *const a = p.a + part.in_a(p), *const b = p.b + part.in_b(p);
-  float* const c = p.c + part.in_c(p);
+  const float* const a = p.a.floats() + part.in_a(p);
+  const float* const b = p.b.floats() + part.in_b(p);
+  float* const c = p.c.floats() + part.in_c(p);
   if (has_few_rows(p)) {
     multiply_few_rows(part.rows(), part.columns(), p.K, a, p.K, b, p.K, c, p.N, p.accumulate);
   } else if (reads_once && p.M <= most_skinny_rows &&
@@ -109,7 +110,7 @@ inline void multiply_pairs(Cpu& device, const Product& p, const Bfloat16* a, con
   for_product_parts(device, p, 64, false, [&](ProductPart part) {
     const simd::Bfloat16Pair* const rows_of_a = left + part.row_begin * K;
     const simd::Bfloat16Pair* const rows_of_b = right + part.column_begin * K;
-    float* const c = p.c + part.in_c(p);
+    float* const c = p.c.floats() + part.in_c(p);
     if (p.M <= most_few_rows) {
       multiply_few_rows(part.rows(), part.columns(), K, rows_of_a, K, rows_of_b, K, c, p.N,
                         p.accumulate);
@@ -126,13 +127,13 @@ inline void multiply_pairs(Cpu& device, const Product& p, const Bfloat16* a, con
 template <class Rounded>
 void multiply_widened_rows(Cpu& device, const Product& p, const Rounded* a, const Rounded* b) {
   constexpr index_t rows_of_b = 4;
-  const Converted<float, Cpu> left(device, p.M * p.K, a, nullptr);
+  const Converted<float, Cpu> left(device, p.M * p.K, a);
   for_product_parts(device, p, 64, false, [&](ProductPart part) {
     const Tensor<float> right(device, {rows_of_b, p.K});
     for (index_t n = part.column_begin; n < part.column_end; n += rows_of_b) {
       const index_t count = std::min(rows_of_b, part.column_end - n);
       ConvertBlock<Rounded, float>{b + n * p.K, right.data()}(CpuLanes(), 0, count * p.K, 0);
-      multiply_few_rows(p.M, count, p.K, left.data(), p.K, right.data(), p.K, p.c + n, p.N,
+      multiply_few_rows(p.M, count, p.K, left.data(), p.K, right.data(), p.K, p.c.floats() + n, p.N,
                         p.accumulate);
     }
   });
@@ -145,8 +146,8 @@ void multiply_widened_rows(Cpu& device, const Product& p, const Rounded* a, cons
 //! any team.
 template <class Rounded>
 void multiply_rounded(Cpu& device, const Product& p) {
-  const Converted<Rounded, Cpu> a(device, p.M * p.K, p.a, p.rounded_a);
-  const Converted<Rounded, Cpu> b(device, p.K * p.N, p.b, p.rounded_b);
+  const Converted<Rounded, Cpu> a(device, p.M * p.K, p.a);
+  const Converted<Rounded, Cpu> b(device, p.K * p.N, p.b);
 #if WEFT_AVX512_BF16
   if constexpr (std::is_same_v<Rounded, Bfloat16>) {
     if (p.transpose_b && !p.transpose_a && p.M <= most_skinny_rows && p.K % 2 == 0) {
@@ -164,8 +165,8 @@ void multiply_rounded(Cpu& device, const Product& p) {
     }
   }
 #endif
-  const Converted<float, Cpu> wide_a(device, p.M * p.K, a.data(), nullptr);
-  const Converted<float, Cpu> wide_b(device, p.K * p.N, b.data(), nullptr);
+  const Converted<float, Cpu> wide_a(device, p.M * p.K, a.data());
+  const Converted<float, Cpu> wide_b(device, p.K * p.N, b.data());
   Product wide = p;
   wide.a = wide_a.data();
   wide.b = wide_b.data();
@@ -174,23 +175,26 @@ void multiply_rounded(Cpu& device, const Product& p) {
 
 inline void multiply_without_bias(Cpu& device, const Product& p) {
   if (p.K == 0) {
-    if (!p.accumulate) std::memset(p.c, 0, static_cast<std::size_t>(p.M * p.N) * sizeof(float));
+    const std::size_t bytes = static_cast<std::size_t>(p.M * p.N) * sizeof(float);
+    if (!p.accumulate) std::memset(p.c.data, 0, bytes);
     return;
   }
-  switch (p.precision_on(device)) {
-    case ProductPrecision::bfloat16:
+  switch (p.factor_type_on(device)) {
+    case FloatType::bfloat16:
       return multiply_rounded<Bfloat16>(device, p);
-    case ProductPrecision::float16:
+    case FloatType::float16:
       return multiply_rounded<Float16>(device, p);
-    default:
+    case FloatType::float32:
       return multiply_floats(device, p);
   }
 }
 
 inline void multiply(Cpu& device, const Product& p) {
   if (p.M == 0 || p.N == 0) return;
+  if (p.has_gaps()) throw Error("a product of rows with gaps between them, on a processor");
+  if (p.c.rounded()) return multiply_and_round(device, p);
   multiply_without_bias(device, p);
-  if (p.bias != nullptr) device.for_rows(p.M, p.N, AddBiasRow{p.bias, p.c, p.N});
+  if (p.bias != nullptr) device.for_rows(p.M, p.N, AddBiasRow{p.bias, p.c, p.N, p.ldc});
 }
 
 }  // namespace weft::ops::detail

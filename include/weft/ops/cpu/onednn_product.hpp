@@ -36,11 +36,11 @@ struct OnednnCall {
         rows(part.rows()),
         columns(part.columns()),
         K(p.K),
-        a(p.a + part.in_a(p)),
-        lda(p.lda()),
-        b(p.b + part.in_b(p)),
-        ldb(p.ldb()),
-        c(p.c + part.in_c(p)),
+        a(p.a.floats() + part.in_a(p)),
+        lda(p.lda),
+        b(p.b.floats() + part.in_b(p)),
+        ldb(p.ldb),
+        c(p.c.floats() + part.in_c(p)),
         ldc(p.N),
         accumulate(p.accumulate) {}
 

@@ -3,8 +3,9 @@
 //! @file One matrix product, and the part of it that a thread makes.
 #pragma once
 
+#include <weft/core/any_floats.hpp>
 #include <weft/core/index.hpp>
-#include <weft/device/product_precision.hpp>
+#include <weft/ops/factor.hpp>
 
 //! Whether products are oneDNN's; 0 for weft's own. Found out unless it is defined before.
 #if !defined(WEFT_ONEDNN)
@@ -17,31 +18,46 @@
 
 namespace weft::ops::detail {
 
-//! One product C (M, N) = op(A) op(B) + beta C, and a bias (N) for each row; all matrices row-major
-//! without gaps.
+//! One product C (M, N) = op(A) op(B) + beta C, and a bias (N) for each row; all matrices
+//! row-major.
 struct Product {
   bool transpose_a;  //!< A lies as (K, M)
   bool transpose_b;  //!< B lies as (N, K)
   index_t M, N, K;
-  const float* a;
-  const float* b;
-  float* c;
+  AnyFloats<const void> a;
+  AnyFloats<const void> b;
+  AnyFloats<void> c;
+  index_t lda, ldb, ldc;  //!< elements from row to row of each, as it lies
   bool accumulate;
-  const float* bias = nullptr;                           //!< null: none
-  const void* rounded_a = nullptr;                       //!< instead of a: rounded before
-  const void* rounded_b = nullptr;                       //!< instead of b
-  ProductPrecision rounded = ProductPrecision::float32;  //!< what these were rounded to
+  const float* bias = nullptr;  //!< null: none
 
-  //! That of rounded factors, or else the device's.
+  //! What both factors are rounded to: that of one which was before, or else the device's.
   template <class D>
-  [[nodiscard]] ProductPrecision precision_on(const D& device) const {
-    return rounded != ProductPrecision::float32 ? rounded : device.product_precision();
+  [[nodiscard]] FloatType factor_type_on(const D& device) const {
+    return a.rounded() ? a.type : b.rounded() ? b.type : factor_type(device);
   }
-  //! Elements from one row of A to the next, as it lies.
-  [[nodiscard]] index_t lda() const { return transpose_a ? M : K; }
-  //! Elements from one row of B to the next, as it lies.
-  [[nodiscard]] index_t ldb() const { return transpose_b ? K : N; }
+  //! Whether something lies between the rows of a matrix.
+  [[nodiscard]] bool has_gaps() const {
+    return lda != (transpose_a ? M : K) || ldb != (transpose_b ? K : N) || ldc != N;
+  }
+  //! How many numbers A takes, as it lies.
+  [[nodiscard]] index_t size_a() const { return (transpose_a ? K : M) * lda; }
+  //! How many numbers B takes, as it lies.
+  [[nodiscard]] index_t size_b() const { return (transpose_b ? N : K) * ldb; }
 };
+
+//! A product whose sums are floats of their own before they are rounded: where modules ask for it,
+//! on a GPU, it rounds by itself.
+template <class D>
+void multiply_and_round(D& device, const Product& p) {
+  if (p.ldc != p.N) throw Error("a product that is rounded apart, of rows with gaps between them");
+  const Tensor<float, D> sums(device, {p.M, p.N});
+  Product of_floats = p;
+  of_floats.c = sums.data();
+  of_floats.ldc = p.N;
+  multiply(device, of_floats);
+  convert(device, sums.size(), sums.data(), p.c);
+}
 
 //! Columns or rows `begin` to `end` - 1 of a product's result, with the leading dimensions of the
 //! whole.

@@ -159,8 +159,8 @@ struct RoundedKind {
       : rows(part.rows()),
         columns(part.columns()),
         K(p.K),
-        lda(p.lda()),
-        ldb(p.ldb()),
+        lda(p.lda),
+        ldb(p.ldb),
         ldc(p.N),
         transpose_a(p.transpose_a),
         transpose_b(p.transpose_b),
@@ -201,7 +201,7 @@ inline void multiply_part(const Product& p, const Bfloat16* a, const Bfloat16* b
   const dnnl_stream_t stream = DnnlProcessor::stream();
   const RoundedPlan& plan = rounded_plan(RoundedKind(p, part));
   const auto left = plan.a.at(a + part.in_a(p)), right = plan.b.at(b + part.in_b(p)),
-             result = plan.c.at(p.c + part.in_c(p));
+             result = plan.c.at(p.c.floats() + part.in_c(p));
   const dnnl_exec_arg_t arguments[] = {
       {DNNL_ARG_SRC, left.get()}, {DNNL_ARG_WEIGHTS, right.get()}, {DNNL_ARG_DST, result.get()}};
   const HoldSignals no_handler_runs;  // see matmul.hpp

@@ -12,16 +12,17 @@ namespace weft::ops::detail {
 
 //! deltas[row, head] = the sum over channels of out dout, which is that over keys of p dp.
 struct AttentionDeltaRow {
-  HeadRows<const float> out, dout;
+  AnyHeadRows<const void> out, dout;
   index_t heads, head_size;
   float* deltas;
 
   template <class Lanes>
   __device__ void operator()(Lanes lanes, index_t n) const {
     const index_t row = n / heads, channel = n % heads * head_size;
-    const float* a = out.data + row * out.stride + channel;
-    const float* b = dout.data + row * dout.stride + channel;
-    deltas[n] = lanes.sum(head_size, [&](index_t c) { return a[c] * b[c]; });
+    const AnyFloats<const void> a = out.data + (row * out.stride + channel);
+    const AnyFloats<const void> b = dout.data + (row * dout.stride + channel);
+    deltas[n] =
+        lanes.sum(head_size, [&](index_t c) { return simd::load(a, c) * simd::load(b, c); });
   }
 };
 
@@ -29,9 +30,9 @@ struct AttentionDeltaRow {
 template <class Products, int Columns>
 __global__ void __launch_bounds__(32 * attention_warps<Columns>,
                                   attention_blocks<Products, Columns, 2>())
-    attention_query_gradients(CudaHead head, HeadRows<const float> q, HeadRows<const float> k,
-                              HeadRows<const float> v, const float* log_sums, const float* deltas,
-                              HeadRows<const float> dout, HeadRows<float> dq) {
+    attention_query_gradients(CudaHead head, AnyHeadRows<const void> q, AnyHeadRows<const void> k,
+                              AnyHeadRows<const void> v, const float* log_sums, const float* deltas,
+                              AnyHeadRows<const void> dout, AnyHeadRows<void> dq) {
   using Block = CudaQueries<Products, Columns>;
   const Block block(head);
   const BlockRows& rows = block.rows;
@@ -75,7 +76,7 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>,
     add_weighted_rows<R>(sums, scores, keys);
   });
   if (!rows.warp_is_empty()) {
-    store_rows(head, rows, sums, dq, [](int) { return 1.0f; });
+    store_rows<Products>(head, rows, sums, dq, [](int) { return 1.0f; });
   }
 }
 
@@ -88,9 +89,10 @@ constexpr int key_gradient_columns = Columns < 128 ? Columns : 128;
 //! queries.
 template <class Products, int Columns>
 __global__ void __launch_bounds__(32 * attention_warps<Columns>)
-    attention_key_gradients(CudaHead head, HeadRows<const float> q, HeadRows<const float> k,
-                            HeadRows<const float> v, const float* log_sums, const float* deltas,
-                            HeadRows<const float> dout, HeadRows<float> dk, HeadRows<float> dv) {
+    attention_key_gradients(CudaHead head, AnyHeadRows<const void> q, AnyHeadRows<const void> k,
+                            AnyHeadRows<const void> v, const float* log_sums, const float* deltas,
+                            AnyHeadRows<const void> dout, AnyHeadRows<void> dk,
+                            AnyHeadRows<void> dv) {
   constexpr int R = attention_tile<Products, Columns>;
   using Tile = WarpTile<Products, Columns>;
   constexpr int own = key_gradient_columns<Columns>;
@@ -166,8 +168,8 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>)
   }
   if (rows.warp_is_empty()) return;
   const auto once = [](int) { return 1.0f; };
-  store_rows(head, rows, dk_sums, dk, once, first_column);
-  store_rows(head, rows, dv_sums, dv, once, first_column);
+  store_rows<Products>(head, rows, dk_sums, dk, once, first_column);
+  store_rows<Products>(head, rows, dv_sums, dv, once, first_column);
 }
 
 }  // namespace weft::ops::detail

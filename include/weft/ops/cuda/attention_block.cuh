@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include <weft/core/any_floats.hpp>
 #include <weft/core/index.hpp>
 #include <weft/device/cuda.cuh>
 #include <weft/ops/attention_problem.hpp>
@@ -88,45 +89,53 @@ struct BlockRows {
 template <class Products, int Columns>
 struct TileSource {
   WarpTile<Products, Columns> tile;
-  const float* data;  // row 0 of the head
+  AnyFloats<const void> data;  // row 0 of the head
   index_t stride, head_size;
   bool whole;  // four numbers may be read at once
 
   __device__ TileSource(WarpTile<Products, Columns> to, const CudaHead& head,
-                        HeadRows<const float> from)
+                        AnyHeadRows<const void> from)
       : tile(to),
         data(from.data + head.channel()),
         stride(from.stride),
         head_size(head.head_size),
-        whole(reinterpret_cast<std::uintptr_t>(data) % 16 == 0 && stride % 4 == 0 &&
-              head_size % 4 == 0) {}
+        whole(reinterpret_cast<std::uintptr_t>(data.data) % (data.rounded() ? 8 : 16) == 0 &&
+              stride % 4 == 0 && head_size % 4 == 0) {}
 
-  //! Four columns of a row, from c on; zeros past the head.
-  [[nodiscard]] __device__ float4 read(index_t row, int c) const {
+  //! Four columns of a row, from c on; zeros past the head. `Quad` is what they lie as: float4, or
+  //! ushort4.
+  template <class Quad>
+  [[nodiscard]] __device__ Quad read(index_t row, int c) const {
+    using Number = const decltype(Quad::x);
     const index_t left = head_size - c;
     if (left <= 0) return {};
-    const float* const at = data + row * stride + c;
-    if (whole) return *reinterpret_cast<const float4*>(at);
-    return {at[0], left > 1 ? at[1] : 0.0f, left > 2 ? at[2] : 0.0f, left > 3 ? at[3] : 0.0f};
+    Number* const at = static_cast<Number*>(data.data) + row * stride + c;
+    if (whole) return *reinterpret_cast<const Quad*>(at);
+    Quad quad{};
+    quad.x = at[0];
+    if (left > 1) quad.y = at[1];
+    if (left > 2) quad.z = at[2];
+    if (left > 3) quad.w = at[3];
+    return quad;
   }
 };
 
 //! Copies rows `first` to `first` + `rows` - 1 into each tile; zeros from row `end` on. A thread
 //! asks for four places of all tiles before it waits for one.
-template <class Products, int Columns, int N>
-__device__ void load_rows(const TileSource<Products, Columns> (&sources)[N], int rows,
-                          index_t first, index_t end) {
+template <class Quad, class Products, int Columns, int N>
+__device__ void load_quads(const TileSource<Products, Columns> (&sources)[N], int rows,
+                           index_t first, index_t end) {
   constexpr int quads = Columns / 4, at_once = 4;
   const int all = rows * quads, step = static_cast<int>(blockDim.x);
   for (int begin = static_cast<int>(threadIdx.x); begin < all; begin += at_once * step) {
-    float4 x[at_once][N] = {};
+    Quad x[at_once][N] = {};
 #pragma unroll
     for (int turn = 0; turn < at_once; ++turn) {
       const int i = begin + turn * step;
       const index_t row = first + i / quads;
       if (i >= all || row >= end) continue;
 #pragma unroll
-      for (int n = 0; n < N; ++n) x[turn][n] = sources[n].read(row, i % quads * 4);
+      for (int n = 0; n < N; ++n) x[turn][n] = sources[n].template read<Quad>(row, i % quads * 4);
     }
 #pragma unroll
     for (int turn = 0; turn < at_once; ++turn) {
@@ -138,6 +147,16 @@ __device__ void load_rows(const TileSource<Products, Columns> (&sources)[N], int
       }
     }
   }
+}
+
+//! The same of floats, or of what the products round them to.
+template <class Products, int Columns, int N>
+__device__ void load_rows(const TileSource<Products, Columns> (&sources)[N], int rows,
+                          index_t first, index_t end) {
+  if constexpr (Products::rounds) {
+    if (sources[0].data.rounded()) return load_quads<ushort4>(sources, rows, first, end);
+  }
+  load_quads<float4>(sources, rows, first, end);
 }
 
 //! Which of 128 keys queries keep: 16 bytes a query. Bit s of byte i is that of key 16 s + i.
@@ -176,23 +195,31 @@ __device__ int rows_below(index_t end, index_t first) {
   return end >= first + R ? R : end > first ? static_cast<int>(end - first) : 0;
 }
 
-//! Where this block's row `row` of a head lies.
-template <class T>
-__device__ T* row_of_head(const CudaHead& head, HeadRows<T> rows, index_t row) {
-  return rows.data + row * rows.stride + head.channel();
-}
-
-//! Writes this warp's rows, each times factor(lower), from channel `first` of the head on.
-template <int Pieces, class Factor>
-__device__ void store_rows(const CudaHead& head, const BlockRows& rows, WarpPiece (&sums)[Pieces],
-                           HeadRows<float> to, Factor factor, int first = 0) {
+//! Writes this warp's rows as numbers of type T, each times factor(lower), from channel `first` of
+//! the head on.
+template <class T, int Pieces, class Factor>
+__device__ void store_numbers(const CudaHead& head, const BlockRows& rows,
+                              WarpPiece (&sums)[Pieces], AnyHeadRows<void> to, Factor factor,
+                              int first) {
   for_each_element(sums, [&](float sum, int lower, int column) {
     const int c = first + column;
     const index_t row = rows.of_lane(lower);
     if (row < rows.count && c < head.head_size) {
-      row_of_head(head, to, rows.begin + row)[c] = sum * factor(lower);
+      T* const at = to.data.as<T>() + (rows.begin + row) * to.stride + head.channel();
+      at[c] = T(sum * factor(lower));
     }
   });
+}
+
+//! The same as floats, or as what the products round them to.
+template <class Products, int Pieces, class Factor>
+__device__ void store_rows(const CudaHead& head, const BlockRows& rows, WarpPiece (&sums)[Pieces],
+                           AnyHeadRows<void> to, Factor factor, int first = 0) {
+  if constexpr (Products::rounds) {
+    using Number = typename Products::Number;
+    if (to.data.rounded()) return store_numbers<Number>(head, rows, sums, to, factor, first);
+  }
+  store_numbers<float>(head, rows, sums, to, factor, first);
 }
 
 //! Words of shared memory: the block's own rows of `own` arrays, tiles of two others, the keys that
@@ -265,8 +292,8 @@ struct CudaQueries {
   //! on, of which this warp sees any; `factor(lower, key)` is that of dropout, where the mask is
   //! active. All threads of a block walk together.
   template <class F>
-  __device__ void for_each_tile(SharedWords shared, HeadRows<const float> k,
-                                HeadRows<const float> v, F f) const {
+  __device__ void for_each_tile(SharedWords shared, AnyHeadRows<const void> k,
+                                AnyHeadRows<const void> v, F f) const {
     const Tile keys = shared.tile<Tile>(tile_rows), values = shared.tile<Tile>(tile_rows);
     const TileSource<Products, Columns> sources[] = {{keys, head, k}, {values, head, v}};
     const KeptKeys kept(shared.next, mask);

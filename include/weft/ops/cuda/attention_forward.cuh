@@ -13,8 +13,8 @@ namespace weft::ops::detail {
 template <class Products, int Columns>
 __global__ void __launch_bounds__(32 * attention_warps<Columns>,
                                   attention_blocks<Products, Columns, 1>())
-    attention_kernel(CudaHead head, HeadRows<const float> q, HeadRows<const float> k,
-                     HeadRows<const float> v, HeadRows<float> out, float* log_sums) {
+    attention_kernel(CudaHead head, AnyHeadRows<const void> q, AnyHeadRows<const void> k,
+                     AnyHeadRows<const void> v, AnyHeadRows<void> out, float* log_sums) {
   using Block = CudaQueries<Products, Columns>;
   const Block block(head);
   const BlockRows& rows = block.rows;
@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>,
     }
     total[lower] = blind ? 0.0f : 1.0f / total[lower];
   }
-  store_rows(head, rows, sums, out, [&](int lower) { return total[lower]; });
+  store_rows<Products>(head, rows, sums, out, [&](int lower) { return total[lower]; });
 }
 
 }  // namespace weft::ops::detail

@@ -3,17 +3,20 @@
 //! @file Matrix products on a GPU, by cuBLASLt.
 #pragma once
 
-#include <algorithm>
-
+#include <weft/core/any_floats.hpp>
 #include <weft/core/bfloat16.hpp>
 #include <weft/core/float16.hpp>
 #include <weft/device/cuda.cuh>
 #include <weft/ops/convert.hpp>
 #include <weft/ops/factor.hpp>
+#include <weft/ops/linear.hpp>
 #include <weft/ops/matmul.hpp>
 #include <weft/ops/rows.hpp>
+#include <weft/tensor/tensor.hpp>
 
 namespace weft::ops::detail {
+
+using weft::detail::CublasEpilogue;
 
 //! cuBLASLt's matrices are column-major: what lies as C (M, N) row by row is C' (N, M) to it, and
 //! C' = op(B)' op(A)'.
@@ -23,61 +26,80 @@ inline weft::detail::CublasProduct in_columns(const Product& p) {
           .rows = p.N,
           .columns = p.M,
           .inner = p.K,
-          .lda = p.ldb(),
-          .ldb = p.lda(),
-          .ldd = p.N};
+          .lda = p.ldb,
+          .ldb = p.lda,
+          .ldd = p.ldc};
 }
 
-inline constexpr index_t least_rounded = 1024;
-
-//! Whether the factors are rounded before they are multiplied, and not as they are read.
+//! The product of numbers of type T with an epilogue, unless cuBLASLt cannot do that.
 //!
-//! To round one first moves 6 bytes a number. Of a factor that is read for N columns a
-//! multiplication saves what tensor cores are faster at 16 bits that lie as such than at floats:
-//! by an H100's data sheet (3.35 TB/s; 990 and 495 TFLOP/s) that is more from N = 890 on. Not
-//! measured.
-inline bool is_rounded_first(const Product& p) {
-  return std::min({p.M, p.N, p.K}) >= least_rounded || p.rounded != ProductPrecision::float32;
-}
-
-//! What a factor of this shape is to be rounded to before its products. Its rows and columns are
-//! two extents of each of them; the third, which is not known here, is as large in most layers.
-inline ProductPrecision rounding(const Cuda& device, FactorShape shape) {
-  return std::min(shape.rows, shape.columns) >= least_rounded ? device.product_precision()
-                                                              : ProductPrecision::float32;
-}
-
-//! The product of factors that are rounded first.
-template <class Rounded>
-void multiply_rounded(Cuda& device, const Product& p, const float* bias) {
-  const Converted<Rounded, Cuda> a(device, p.M * p.K, p.a, p.rounded_a);
-  const Converted<Rounded, Cuda> b(device, p.K * p.N, p.b, p.rounded_b);
-  device.multiply(in_columns(p), b.data(), a.data(), bias, p.c, p.accumulate);
-}
-
-//! The product with another bias than its own, or with none.
-inline void multiply_with(Cuda& device, const Product& p, const float* bias) {
-  if (p.K == 0) {
-    if (!p.accumulate) device.clear(p.c, p.M * p.N * index_t{sizeof(float)});
-    return;
+//! Factors that are not rounded yet are before: tensor cores read 16 bits that lie as such twice as
+//! fast as floats. A bias is rounded to what the result is.
+template <class T>
+[[nodiscard]] bool multiply_as(Cuda& device, const Product& p, CublasEpilogue epilogue,
+                               const float* vector) {
+  // What is not there yet begins where any memory of the device does.
+  const AnyFloats<const void> later(static_cast<const T*>(nullptr));
+  weft::detail::CublasOperands operands{p.b.type == later.type ? p.b : later,
+                                        p.a.type == later.type ? p.a : later, p.c, epilogue,
+                                        vector};
+  Tensor<T, Cuda> bias;
+  if (vector != nullptr && p.c.rounded()) {
+    bias = Tensor<T, Cuda>(device, {p.N});
+    operands.vector = bias.data();
   }
-  const ProductPrecision precision = p.precision_on(device);
-  if (precision == ProductPrecision::bfloat16 && is_rounded_first(p)) {
-    multiply_rounded<Bfloat16>(device, p, bias);
-  } else if (precision == ProductPrecision::float16 && is_rounded_first(p)) {
-    multiply_rounded<Float16>(device, p, bias);
-  } else {
-    device.multiply(in_columns(p), p.b, p.a, bias, p.c, p.accumulate);
+  if (vector != nullptr && !device.can_multiply(in_columns(p), operands)) return false;
+  const Converted<T, Cuda> a(device, p.size_a(), p.a), b(device, p.size_b(), p.b);
+  operands.a = b.data();
+  operands.b = a.data();
+  if (!bias.empty()) convert(device, p.N, vector, AnyFloats<void>(bias.data()));
+  device.multiply(in_columns(p), operands, p.accumulate);
+  return true;
+}
+
+//! The same in the precision of the factors, or of the device.
+[[nodiscard]] inline bool multiply_with(Cuda& device, const Product& p, CublasEpilogue epilogue,
+                                        const float* vector) {
+  switch (p.factor_type_on(device)) {
+    case FloatType::bfloat16:
+      return multiply_as<Bfloat16>(device, p, epilogue, vector);
+    case FloatType::float16:
+      return multiply_as<Float16>(device, p, epilogue, vector);
+    case FloatType::float32:
+      break;
   }
+  return multiply_as<float>(device, p, epilogue, vector);
+}
+
+//! Whether cuBLASLt writes the result: there is one, of sums, that is rounded to nothing else than
+//! the factors.
+inline bool is_one_product(const Cuda& device, const Product& p) {
+  return p.M > 0 && p.N > 0 && p.K > 0 && (!p.c.rounded() || p.c.type == p.factor_type_on(device));
 }
 
 inline void multiply(Cuda& device, const Product& p) {
   if (p.M == 0 || p.N == 0) return;
-  const bool is_added = p.K > 0 && p.bias != nullptr && weft::detail::Cublas::adds(p.bias);
-  multiply_with(device, p, is_added ? p.bias : nullptr);
-  if (p.bias != nullptr && !is_added) {
-    device.for_rows(p.M, p.N, AddBiasRow{p.bias, p.c, p.N});
+  if (p.K > 0 && !is_one_product(device, p)) return multiply_and_round(device, p);
+  if (p.K > 0 && p.bias != nullptr && multiply_with(device, p, CublasEpilogue::bias, p.bias))
+    return;
+  if (p.K > 0) {
+    (void)multiply_with(device, p, CublasEpilogue::none, nullptr);
+  } else if (!p.accumulate) {
+    device.clear(p.c.data, p.M * p.ldc * size_of(p.c.type));
   }
+  if (p.bias != nullptr) device.for_rows(p.M, p.N, AddBiasRow{p.bias, p.c, p.N, p.ldc});
+}
+
+inline bool multiply_relu(Cuda& device, const Product& p) {
+  return is_one_product(device, p) && multiply_with(device, p, CublasEpilogue::bias_relu, p.bias);
+}
+
+//! Not where gradients are added: cuBLASLt replaces sums. Nor of floats, whose sums would be those
+//! of numbers that tensor cores round. To cuBLASLt the layer's gradient is B.
+inline bool multiply_and_sum(Cuda& device, const Product& p, float* sums) {
+  return is_one_product(device, p) && !p.accumulate &&
+         p.factor_type_on(device) != FloatType::float32 &&
+         multiply_with(device, p, CublasEpilogue::sums_of_b, sums);
 }
 
 }  // namespace weft::ops::detail

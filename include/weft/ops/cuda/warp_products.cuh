@@ -34,6 +34,8 @@ struct WarpTile {
 //! Products of factors that are rounded to Bfloat16 or Float16, in float.
 template <class Rounded>
 struct RoundedProducts {
+  using Number = Rounded;                    //!< what factors are rounded to
+  static constexpr bool rounds = true;       //!< whether they are rounded
   static constexpr int per_word = 2;         //!< numbers in a word of shared memory
   static constexpr int terms = 16;           //!< that one `mma` adds up
   static constexpr bool adds_apart = false;  //!< whether a tile's sums have to be
@@ -46,6 +48,10 @@ struct RoundedProducts {
   __device__ static void store(std::uint32_t* row, int c, float4 x) {
     *reinterpret_cast<uint2*>(row + c / 2) = {ptx::rounded_pair<Rounded>(x.x, x.y),
                                               ptx::rounded_pair<Rounded>(x.z, x.w)};
+  }
+  //! The same of numbers that are rounded.
+  __device__ static void store(std::uint32_t* row, int c, ushort4 x) {
+    *reinterpret_cast<ushort4*>(row + c / 2) = x;
   }
 
   //! The left factor from words as they lie in a row, or as `mma` has them.
@@ -86,6 +92,7 @@ struct RoundedProducts {
 //! begin at 0 and are added as floats: a mean over 4,000 keys is off by 5e-7 of itself, and would
 //! be too small by 1.2e-5 (simulated).
 struct FloatProducts {
+  static constexpr bool rounds = false;     //!< whether factors are rounded
   static constexpr int per_word = 1;        //!< numbers in a word of shared memory
   static constexpr int terms = 8;           //!< that one `mma` adds up
   static constexpr bool adds_apart = true;  //!< whether a tile's sums have to be
