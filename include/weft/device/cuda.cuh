@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <tuple>
@@ -18,6 +19,7 @@
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
 #include <weft/device/arena.hpp>
+#include <weft/device/attention_library.cuh>
 #include <weft/device/cublas.cuh>
 #include <weft/device/cuda_error.cuh>
 #include <weft/device/cuda_lanes.cuh>
@@ -126,6 +128,18 @@ class Cuda {
   [[nodiscard]] ProductPrecision product_precision() const { return product_precision_; }
   //! From the next product on.
   void set_product_precision(ProductPrecision precision) { product_precision_ = precision; }
+
+  //! Whether attention may be that of the library which `weft/cudnn.cuh` brings: yes unless it was
+  //! set. From the next attention on, which may be the backward pass of an earlier one.
+  void set_library_attention(bool on) { library_attention_ = on; }
+  //! That library, begun when first asked for; null if the program has none, this GPU is not one of
+  //! its, or it is switched off. The GPU is then that of the calling thread.
+  [[nodiscard]] detail::AttentionLibrary* attention_library() {
+    if (!library_attention_ || detail::make_attention_library == nullptr) return nullptr;
+    activate();
+    if (!attention_library_) attention_library_ = detail::make_attention_library();
+    return attention_library_->get();
+  }
 
   //! Makes the GPU that of the calling thread, for calls of CUDA's own.
   void activate() const { detail::expect_success(cudaSetDevice(gpu_), "choosing a GPU"); }
@@ -331,6 +345,8 @@ class Cuda {
   Arena arena_;
   detail::CudaStaging staging_;
   detail::Cublas cublas_;
+  bool library_attention_ = true;
+  std::optional<std::unique_ptr<detail::AttentionLibrary>> attention_library_;  // empty: not begun
   Worker worker_;
 };
 

@@ -18,6 +18,7 @@
 #include <weft/ops/attention.hpp>
 #include <weft/ops/cuda/attention_backward.cuh>
 #include <weft/ops/cuda/attention_forward.cuh>
+#include <weft/ops/cuda/library_attention.cuh>
 
 namespace weft::ops::detail {
 
@@ -79,6 +80,7 @@ inline CudaGrid attention_grid(const AttentionProblem<Cuda>& p, const SequenceLa
 
 template <class Head>
 void attention_forward(Cuda& device, const AttentionForward<Cuda>& a, Head size) {
+  if (attention_by_library(device, a)) return;
   const SequenceLayout<Cuda>& layout = *a.problem.query_layout;
   with_attention_kernels(device, size, a.problem.head_size, [&](auto products, auto columns) {
     using Products = decltype(products);
@@ -92,6 +94,7 @@ void attention_forward(Cuda& device, const AttentionForward<Cuda>& a, Head size)
 
 template <class Head>
 void attention_backward(Cuda& device, const AttentionBackward<Cuda>& a, Head size) {
+  if (attention_by_library(device, a)) return;
   const CudaHead head(a.problem);
   const SequenceLayout<Cuda>& queries = *a.problem.query_layout;
   const SequenceLayout<Cuda>& keys = *a.problem.key_layout;
