@@ -101,18 +101,18 @@ inline bool attention_by_library(Cuda& device, const char* name, const Attention
   const SequenceLayout<Cuda>&queries = *p.query_layout, &keys = *p.key_layout;
   const index_t planned = planned_sequences(queries.sequences());
   const auto arrays = static_cast<index_t>(all.size());
-  AttentionCall call{.library = library,
-                     .kind = {.backward = arrays == weft::detail::backward_arrays,
-                              .causal = p.causal,
-                              .type = all.begin()->data.type,
-                              .scale = p.scale,
-                              .heads = p.heads,
-                              .head_size = p.head_size,
-                              .sequences = planned,
-                              .longest_query = planned_rows(queries.longest),
-                              .longest_key = planned_rows(keys.longest),
-                              .strides = {}},
-                     .addresses = {}};
+  AttentionCall call{library,
+                     AttentionKind{.backward = arrays == weft::detail::backward_arrays,
+                                   .causal = p.causal,
+                                   .type = all.begin()->data.type,
+                                   .scale = p.scale,
+                                   .heads = p.heads,
+                                   .head_size = p.head_size,
+                                   .sequences = planned,
+                                   .longest_query = planned_rows(queries.longest),
+                                   .longest_key = planned_rows(keys.longest),
+                                   .strides = {}},
+                     {}};
   SequenceMarks marks{queries.starts.data(),
                       keys.starts.data(),
                       queries.sequences(),
