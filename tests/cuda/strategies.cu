@@ -201,11 +201,17 @@ TEST_CASE("passes read the values that somebody wrote between two updates") {
   const double before = train.evaluate(train::DeviceBatch(batch)).loss.value();
   for (int update = 0; update < 3; ++update) (void)train.step(train::DeviceBatch(batch), 0.01);
   CHECK(train.evaluate(train::DeviceBatch(batch)).loss.value() < before);
+  const auto begin_anew = [&] {
+    device.upload(train.state().values().data(), initial.data(),
+                  std::ssize(initial) * index_t{sizeof(float)});
+  };
+  begin_anew();
+  CHECK(train.evaluate(train::DeviceBatch(batch)).loss.value() == before);
   device.set_product_precision(ProductPrecision::float32);
   (void)train.step(train::DeviceBatch(batch), 0.01);  // rounds nothing as it updates
-  device.upload(train.state().values().data(), initial.data(),
-                std::ssize(initial) * index_t{sizeof(float)});
   device.set_product_precision(ProductPrecision::bfloat16);
+  CHECK_FALSE(train.evaluate(train::DeviceBatch(batch)).loss.value() == before);
+  begin_anew();
   CHECK(train.evaluate(train::DeviceBatch(batch)).loss.value() == before);
 }
 
