@@ -38,7 +38,8 @@ namespace weft::parallel {
 //! with the same recipe bit for bit.
 //!
 //! **Memory.** A gradient buffer a device, if there are as many lanes as devices; where memory is
-//! not shared, a second one while they are added up, and the values.
+//! not shared, a second one while they are added up, and the values. GPUs that round factors hold
+//! the values rounded too, in half the memory.
 //! **Source.** torch.nn.DataParallel and The Annotated Transformer's multi-GPU loss.
 template <class Model, class Loss, class Optimizer = optim::Adam, class D = Cpu>
 class DataParallel : public OneProcess {
