@@ -16,7 +16,7 @@ using namespace weft::testing;
 
 // What a library of attention is told is enough to compute it: one that does so on the host, from
 // nothing but what it is told, finds what weft's own kernels find. Any GPU has it, and the
-// simulated one.
+// emulated one.
 
 namespace {
 

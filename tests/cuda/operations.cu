@@ -428,11 +428,15 @@ TEST_CASE("rows of attention are floats, or all of what the device multiplies") 
     device.set_product_precision(precision);
     using D = std::remove_cvref_t<decltype(device)>;
     const auto layout = layout_of(device, {4});
-    const Tensor<float, D> floats(device, {4, 8}), log_sums(device, {4, 1});
+    const auto floats = random_tensor(device, {4, 8}, 1);
+    const Tensor<float, D> log_sums(device, {4, 1});
     const ops::Factor<D> rounded(device, {4, 8}, FloatType::bfloat16);
+    const ops::Factor<D> results(device, {4, 8}, FloatType::bfloat16);
+    ops::convert(device, 32, floats.data(), rounded.target().numbers);
     const ops::AttentionProblem<D> problem{1, 8, false, 1.0f, layout.get(), layout.get(), {}};
-    const ops::AnyHeadRows<void> rows(rounded.target().numbers, 8), others(floats.data(), 8);
-    ops::attention(device, problem, rows, rows, rows, all ? rows : others, log_sums.data());
+    const ops::AnyHeadRows<const void> rows(rounded.numbers(), 8);
+    const ops::AnyHeadRows<void> all_rounded(results.target().numbers, 8), others(floats.data(), 8);
+    ops::attention(device, problem, rows, rows, rows, all ? all_rounded : others, log_sums.data());
   };
   Cpu cpu;
   Cuda gpu;

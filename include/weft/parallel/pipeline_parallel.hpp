@@ -108,6 +108,7 @@ class PipelineParallel : public OverRanks<C> {
         runner_(device, pipeline_, objective_, recompute),
         state_(device, objective_.layout(), values_of_root(), optimizer,
                loss_scale_of<Loss>(recipe), owned()) {
+    clear_divided_blocks();
     discard_others();
   }
 
@@ -353,6 +354,16 @@ class PipelineParallel : public OverRanks<C> {
                             {"all_gather", "squared sums", comm::Purpose::none, state_.steps()});
     add_divided_blocks(sums);
     return ops::ordered_sum(sums);
+  }
+
+  //! Of a divided block this rank computes a part, and `exchange_` reads all of it. (What it finds is
+  //! replaced by `add_divided_blocks`; but memory that nobody has written is not read.)
+  void clear_divided_blocks() {
+    for (const index_t block : places_.divided_blocks()) {
+      const index_t begin = block * ops::block_size;
+      const index_t size = std::min(ops::block_size, objective_.layout().trained - begin);
+      device_->clear(gradients_.data() + begin, size * index_t{sizeof(float)});
+    }
   }
 
   //! The sums of blocks that several ranks have parts of, on every rank.

@@ -4,7 +4,6 @@
 //!
 //! What is queued runs when the host, or a stream that the host waits for, waits for it. So what
 //! reads before it has waited finds the bytes of before, always and not once in a thousand runs.
-//! Only the memory of a stream's GPU can be reached by its kernels.
 #pragma once
 
 #include <cstdint>
@@ -14,9 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include "memory.hpp"
-
-namespace simulator {
+namespace emulator {
 
 class Stream;
 struct Graph;
@@ -46,10 +43,10 @@ class Stream {
   //! What records its tasks now, or null.
   Graph* recording = nullptr;
 
-  //! Queues what the stream's GPU does, or a copy, which reaches the memory of all of them.
-  void queue(std::function<void()> task, bool is_copy = false) {
+  //! Queues a task.
+  void queue(std::function<void()> task) {
     const std::lock_guard lock(one_at_a_time());
-    tasks_.push_back({std::move(task), is_copy ? every_gpu : gpu_});
+    tasks_.push_back(std::move(task));
     ++queued_;
   }
 
@@ -61,7 +58,7 @@ class Stream {
 
   //! What is queued from now on comes after the event.
   void wait_for(Event event) {
-    queue([event] { reach(event); }, true);
+    queue([event] { reach(event); });
   }
 
   //! Does all that was queued before the event.
@@ -72,8 +69,7 @@ class Stream {
     while (stream.done_ < event.place) {
       const auto task = std::move(stream.tasks_.front());
       stream.tasks_.pop_front();
-      open_memory_to(task.gpu);
-      task.run();
+      task();
       ++stream.done_;
     }
   }
@@ -94,14 +90,9 @@ class Stream {
     return streams;
   }
 
-  struct Task {
-    std::function<void()> run;
-    int gpu;  // that works on it
-  };
-
   int gpu_;
-  std::deque<Task> tasks_;
+  std::deque<std::function<void()>> tasks_;
   std::uint64_t queued_ = 0, done_ = 0;
 };
 
-}  // namespace simulator
+}  // namespace emulator

@@ -3,6 +3,8 @@
 //! @file Graphs: tasks that a stream recorded instead of queueing them.
 #pragma once
 
+#include <vector_types.h>
+
 #include <cstddef>
 #include <deque>
 #include <functional>
@@ -10,9 +12,8 @@
 #include <vector>
 
 #include "streams.hpp"
-#include "threads_of_a_block.hpp"
 
-namespace simulator {
+namespace emulator {
 
 //! What a kernel's node can be changed to.
 struct KernelNode {
@@ -52,8 +53,8 @@ struct RunnableGraph {
   }
 
   void launch(Stream& stream) const {
-    for (std::size_t i = 0; i < tasks.size(); ++i) stream.queue(tasks[i], graph->nodes[i].is_copy);
+    for (const auto& task : tasks) stream.queue(task);
   }
 };
 
-}  // namespace simulator
+}  // namespace emulator

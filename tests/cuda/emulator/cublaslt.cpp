@@ -1,0 +1,115 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file As much of cuBLASLt as weft calls, for the emulator: linked in place of libcublasLt.
+#include <cublasLt.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include "memory.hpp"
+#include "products.hpp"
+#include "queue.hpp"
+#include "statements.hpp"
+
+namespace {
+
+emulator::Layout& of(cublasLtMatrixLayout_t layout) {
+  return *reinterpret_cast<emulator::Layout*>(layout);
+}
+emulator::Product& of(cublasLtMatmulDesc_t product) {
+  return *reinterpret_cast<emulator::Product*>(product);
+}
+
+}  // namespace
+
+extern "C" {
+
+const char* cublasLtGetStatusString(cublasStatus_t) { return "refused by the emulated GPU"; }
+cublasStatus_t cublasLtCreate(cublasLtHandle_t* made) {
+  *made = reinterpret_cast<cublasLtHandle_t>(new char);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t made) {
+  delete reinterpret_cast<char*>(made);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t* made, cudaDataType type,
+                                          uint64_t rows, uint64_t columns, int64_t leading) {
+  *made =
+      reinterpret_cast<cublasLtMatrixLayout_t>(new emulator::Layout{type, rows, columns, leading});
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t made) {
+  delete &of(made);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* made, cublasComputeType_t compute,
+                                        cudaDataType_t) {
+  *made = reinterpret_cast<cublasLtMatmulDesc_t>(new emulator::Product{compute});
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t made) {
+  delete &of(made);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t product,
+                                              cublasLtMatmulDescAttributes_t which,
+                                              const void* value, size_t bytes) {
+  return emulator::set(of(product), which, value, bytes) ? CUBLAS_STATUS_SUCCESS
+                                                         : CUBLAS_STATUS_INVALID_VALUE;
+}
+cublasStatus_t cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* made) {
+  *made = reinterpret_cast<cublasLtMatmulPreference_t>(new char);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t made) {
+  delete reinterpret_cast<char*>(made);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t,
+                                                    cublasLtMatmulPreferenceAttributes_t,
+                                                    const void*, size_t) {
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDesc_t product,
+                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                              cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+                                              cublasLtMatmulPreference_t, int,
+                                              cublasLtMatmulHeuristicResult_t* results,
+                                              int* found) {
+  if (!emulator::choose_algorithm(of(product))) return CUBLAS_STATUS_INVALID_VALUE;
+  results[0] = {};
+  results[0].state = CUBLAS_STATUS_SUCCESS;
+  *found = 1;
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, const void* alpha,
+                              const void* a, cublasLtMatrixLayout_t of_a, const void* b,
+                              cublasLtMatrixLayout_t of_b, const void* beta, const void*,
+                              cublasLtMatrixLayout_t, void* d, cublasLtMatrixLayout_t of_d,
+                              const cublasLtMatmulAlgo_t*, void*, size_t, cudaStream_t stream) {
+  if (!emulator::fits(of(product), of(of_a), of(of_b), of(of_d)))
+    return CUBLAS_STATUS_INVALID_VALUE;
+  emulator::queue(
+      *stream, [product = of(product), scale = *static_cast<const float*>(alpha), a,
+                left = of(of_a), b, right = of(of_b), old = *static_cast<const float*>(beta), d,
+                result = of(of_d), gpu = stream->gpu()] {
+        auto& memory = emulator::Memory::of_all();
+        for (const void* array : {a, b, static_cast<const void*>(d)}) {
+          if (memory.gpu_of(array) != gpu)
+            emulator::end("emulated GPU: a product of another GPU's memory");
+        }
+        emulator::multiply(product, scale, a, left, b, right, old, d, result);
+        const std::size_t bytes = result.type == CUDA_R_32F ? 4 : 2;
+        for (std::uint64_t c = 0; c < result.columns; ++c) {
+          memory.written(
+              static_cast<std::byte*>(d) + c * static_cast<std::uint64_t>(result.leading) * bytes,
+              result.rows * bytes);
+        }
+        if (product.epilogue == CUBLASLT_EPILOGUE_BGRADB)
+          memory.written(product.bias, result.columns * bytes);
+      });
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+}  // extern "C"

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file A launch: its blocks one after the other, the warps of each in turn.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "counts_file.hpp"
+#include "memory.hpp"
+#include "warp.hpp"
+
+namespace emulator {
+
+//! Runs the warps of a block to their end. Every other time they take turns from the last on.
+inline void run_block(Block& block, std::vector<Warp>& warps) {
+  block.begin();
+  for (Warp& warp : warps) warp.begin();
+  bool any = true;
+  for (bool backwards = false; any; backwards = !backwards) {
+    for (std::size_t i = 0; i < warps.size(); ++i) {
+      Warp& warp = warps[backwards ? warps.size() - 1 - i : i];
+      if (warp.state() == Warp::State::runs) warp.run();
+    }
+    // All have come to the barrier, or ended.
+    block.pass_barrier();
+    any = false;
+    for (Warp& warp : warps) {
+      if (warp.state() != Warp::State::at_barrier) continue;
+      warp.pass_barrier();
+      any = true;
+    }
+  }
+}
+
+//! Runs a kernel. Ends the program at what a GPU would fault at.
+inline void run_kernel(const Kernel& kernel, Triple blocks, Triple threads,
+                       std::size_t shared_bytes, const std::byte* parameters, int gpu) {
+  const unsigned count = threads.x * threads.y * threads.z;
+  if (count == 0 || count > kernel.most_threads) {
+    unknown("a launch of " + std::to_string(count) + " threads of " + kernel.name);
+  }
+  Counts& counts = CountsFile::of_all().of(kernel);
+  ++counts.launches;
+  counts.blocks += blocks.x * blocks.y * blocks.z;
+  counts.visits.resize(kernel.instructions.size());
+  Block block;
+  block.kernel = &kernel;
+  block.parameters = parameters;
+  block.threads = threads;
+  block.blocks = blocks;
+  block.gpu = gpu;
+  block.counts = &counts;
+  block.shared.resize(kernel.static_shared_bytes + shared_bytes);
+  block.serial =
+      Memory::of_all().begin_launch(blocks.x * blocks.y * blocks.z, kernel.waits_for_blocks);
+  static thread_local std::vector<Warp> warps;
+  warps.resize((count + warp_size - 1) / warp_size);
+  for (unsigned w = 0; w < warps.size(); ++w) warps[w].prepare(block, w);
+  for (unsigned z = 0; z < blocks.z; ++z) {
+    for (unsigned y = 0; y < blocks.y; ++y) {
+      for (unsigned x = 0; x < blocks.x; ++x, ++block.serial) {
+        block.number = {x, y, z};
+        run_block(block, warps);
+      }
+    }
+  }
+}
+
+}  // namespace emulator

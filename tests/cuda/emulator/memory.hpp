@@ -1,0 +1,163 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file The memory of GPUs: what was allocated, which bytes were written, and by which block.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "touch.hpp"
+
+namespace emulator {
+
+//! How many GPUs there are.
+inline int gpus() {
+  static const char* const wanted = std::getenv("EMULATED_GPUS");
+  static const int count = wanted == nullptr ? 1 : std::atoi(wanted);
+  return count;
+}
+
+//! What the GPUs have given out. Bytes begin as those of NaN; of each it is known whether anything
+//! has written it, and which blocks of a launch have touched it.
+class Memory {
+ public:
+  static Memory& of_all() {
+    static Memory memory;
+    return memory;
+  }
+
+  //! Null if there is no more.
+  void* allocate(std::size_t bytes, int gpu) {
+    const std::lock_guard lock(mutex_);
+    const std::size_t size = std::max<std::size_t>(bytes, 1);
+    void* const data = map(size);
+    if (data == nullptr) return nullptr;
+    auto* const history = static_cast<History*>(map(size * sizeof(History)));
+    if (history == nullptr) {
+      munmap(data, size);
+      return nullptr;
+    }
+    std::memset(data, 0xff, size);
+    const auto begin = reinterpret_cast<std::uint64_t>(data);
+    pieces_[begin] = {begin, size, gpu, history};
+    ++changes_;
+    return data;
+  }
+
+  void free(void* data) {
+    const std::lock_guard lock(mutex_);
+    const auto piece = pieces_.find(reinterpret_cast<std::uint64_t>(data));
+    if (piece == pieces_.end()) return;
+    munmap(data, piece->second.bytes);
+    munmap(piece->second.history, piece->second.bytes * sizeof(History));
+    pieces_.erase(piece);
+    ++changes_;
+  }
+
+  //! The GPU whose memory that is; -1: the host's.
+  [[nodiscard]] int gpu_of(const void* data) const {
+    const std::lock_guard lock(mutex_);
+    return find(reinterpret_cast<std::uint64_t>(data)).gpu;
+  }
+
+  //! Null, or what is wrong when a block touches these bytes. Blocks of all launches have numbers
+  //! of their own.
+  const char* touch(std::uint64_t address, unsigned bytes, Access access, int gpu,
+                    std::uint32_t block) {
+    // Most touches are where the one before was.
+    static thread_local Piece last;
+    static thread_local std::uint64_t as_of = 0;
+    if (as_of != changes_ || address < last.begin || address + bytes > last.begin + last.bytes) {
+      as_of = changes_;
+      const std::lock_guard lock(mutex_);
+      last = find(address);
+      if (last.bytes == 0) return "an address that was never allocated, or is freed";
+      if (address + bytes > last.begin + last.bytes) return "bytes behind an allocation's end";
+    }
+    if (last.gpu != gpu) return "memory of another GPU";
+    History* const history = last.history + (address - last.begin);
+    const auto another = [&](std::uint32_t who) { return who >= first_ && who != block; };
+    for (unsigned i = 0; i < bytes; ++i) {
+      History& of = history[i];
+      if (access == Access::read) {
+        if (of.writer == 0) return "bytes that nothing has written";
+        if (another(of.writer)) return "bytes that another block of the launch writes";
+        if (another(of.reader)) of.reader_before = of.reader;
+        of.reader = block;
+        continue;
+      }
+      if (access == Access::write) {
+        if (another(of.writer)) return "bytes that another block of the launch writes too";
+        if (another(of.reader) || another(of.reader_before)) {
+          return "bytes that another block of the launch reads";
+        }
+      }
+      of.writer = block;
+    }
+    return nullptr;
+  }
+
+  //! Bytes that a copy or a library writes.
+  void written(const void* data, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    const auto address = reinterpret_cast<std::uint64_t>(data);
+    const Piece piece = find(address);
+    if (piece.bytes == 0) return;
+    History* const history = piece.history + (address - piece.begin);
+    for (std::size_t i = 0; i < bytes; ++i) {
+      if (history[i].writer == 0) history[i].writer = by_no_block;
+    }
+  }
+
+  //! The number of a launch's first block. `ordered`: its blocks wait for one another by flags, so
+  //! that they may touch what others touch.
+  std::uint32_t begin_launch(std::uint32_t blocks, bool ordered) {
+    const std::uint32_t first = next_;
+    first_ = ordered ? ~std::uint32_t{0} : first;
+    next_ += blocks;
+    return first;
+  }
+
+ private:
+  //! The block that wrote a byte last, 0: none; that read it last, and another before.
+  struct History {
+    std::uint32_t writer, reader, reader_before;
+  };
+  static constexpr std::uint32_t by_no_block = 1;
+
+  struct Piece {
+    std::uint64_t begin = 0;
+    std::size_t bytes = 0;
+    int gpu = -1;
+    History* history = nullptr;
+  };
+
+  static void* map(std::size_t bytes) {
+    void* const data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return data == MAP_FAILED ? nullptr : data;
+  }
+
+  //! The piece that an address is in; of no bytes if there is none.
+  [[nodiscard]] Piece find(std::uint64_t address) const {
+    auto piece = pieces_.upper_bound(address);
+    if (piece == pieces_.begin()) return {};
+    --piece;
+    return address < piece->second.begin + piece->second.bytes ? piece->second : Piece{};
+  }
+
+  mutable std::mutex mutex_;
+  std::map<std::uint64_t, Piece> pieces_;
+  std::atomic<std::uint64_t> changes_{1};  // of the pieces
+  std::uint32_t next_ = by_no_block + 1, first_ = next_;
+};
+
+}  // namespace emulator

@@ -1,0 +1,300 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file A warp: the registers of its lanes, and where each of them is in the program.
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "counts.hpp"
+#include "program.hpp"
+#include "statements.hpp"
+#include "touch.hpp"
+
+namespace emulator {
+
+struct Triple {
+  unsigned x = 1, y = 1, z = 1;
+};
+
+//! What the warps of a block share.
+struct Block {
+  const Kernel* kernel = nullptr;
+  const std::byte* parameters = nullptr;
+  Triple threads, blocks, number;
+  std::uint32_t serial = 0;  // among all blocks of all launches
+  int gpu = 0;
+  std::vector<std::byte> shared;
+  SharedHistory history;
+  std::uint32_t waits = 0;               // how often all have come
+  bool any = false, any_of_all = false;  // what a barrier's reduction finds, and found
+  Counts* counts = nullptr;
+
+  //! Shared memory begins as NaN.
+  void begin() {
+    waits = 0;
+    any = false;
+    std::fill(shared.begin(), shared.end(), std::byte{0xff});
+    history.begin(shared.size());
+  }
+
+  //! All warps have come.
+  void pass_barrier() {
+    ++waits;
+    any_of_all = std::exchange(any, false);
+  }
+};
+
+class Warp {
+ public:
+  enum class State { runs, at_barrier, ended };
+
+  //! Registers as a launch finds them.
+  void prepare(Block& block, unsigned number) {
+    block_ = &block;
+    number_ = number;
+    const Kernel& kernel = *block.kernel;
+    registers_.assign(kernel.register_bytes, std::byte{0xff});
+    local_.assign(kernel.local_bytes * warp_size, std::byte{0xff});
+    for (const Constant& constant : kernel.constants) {
+      for (unsigned lane = 0; lane < warp_size; ++lane) {
+        std::memcpy(registers_.data() + constant.place + lane * constant.bytes, &constant.value,
+                    constant.bytes);
+      }
+    }
+  }
+
+  //! Begins the kernel for the block's number.
+  void begin() {
+    const Triple threads = block_->threads;
+    const unsigned count = threads.x * threads.y * threads.z, first = number_ * warp_size;
+    alive_ = count - first >= warp_size ? all_lanes : (Mask{1} << (count - first)) - 1;
+    groups_.assign(1, {0, alive_, false});
+    state_ = State::runs;
+    waits_ = 0;
+    copies.clear();
+    for (const auto& [place, special] : block_->kernel->specials) {
+      for (unsigned lane = 0; lane < warp_size; ++lane) {
+        at<std::uint32_t>(place)[lane] = value_of(special, first + lane);
+      }
+    }
+  }
+
+  //! Goes on until the block's barrier, or the end.
+  void run();
+
+  [[nodiscard]] State state() const { return state_; }
+
+  //! All have come to the barrier.
+  void pass_barrier() {
+    const Instruction& barrier = block_->kernel->instructions[groups_[0].next];
+    if (barrier.run != nullptr) barrier.run(*this, barrier, groups_[0].lanes);
+    ++groups_[0].next;
+    groups_[0].waits = false;
+    state_ = State::runs;
+  }
+
+  //! A register's values, one a lane.
+  template <class T>
+  [[nodiscard]] T* at(std::uint32_t place) {
+    return reinterpret_cast<T*>(registers_.data() + place);
+  }
+  //! A predicate.
+  [[nodiscard]] Mask& mask(std::uint32_t place) { return *at<Mask>(place); }
+
+  [[nodiscard]] std::byte* local(unsigned lane) {
+    return local_.data() + lane * block_->kernel->local_bytes;
+  }
+  [[nodiscard]] Block& block() { return *block_; }
+  [[nodiscard]] Mask alive() const { return alive_; }
+  [[nodiscard]] Touch touch(unsigned lane) const {
+    return {block_->waits, waits_, static_cast<std::uint16_t>(number_ * warp_size + lane)};
+  }
+  //! Words that a lane has begun to copy into shared memory, which come when it waits for them.
+  struct Copy {
+    unsigned lane;
+    std::uint64_t to;
+    std::byte bytes[16];
+  };
+  std::vector<Copy> copies;
+
+  //! Lanes have waited for one another.
+  void count_wait() { ++waits_; }
+
+  //! Ends the program's run: a GPU would do anything.
+  [[noreturn]] void refuse(const std::string& what, unsigned lane) const {
+    const unsigned thread = number_ * warp_size + lane;
+    const Triple block = block_->number;
+    end("emulated GPU: " + what + "; thread " + std::to_string(thread) + " of block (" +
+        std::to_string(block.x) + ", " + std::to_string(block.y) + ", " + std::to_string(block.z) +
+        ") in " + block_->kernel->name + ", at " +
+        std::string(current_ == nullptr ? "" : current_->text));
+  }
+
+ private:
+  //! Lanes that are at the same instruction.
+  struct Group {
+    std::uint32_t next;
+    Mask lanes;
+    bool waits;  // for others of the warp
+  };
+
+  [[nodiscard]] std::uint32_t value_of(Special special, unsigned thread) const {
+    const Triple threads = block_->threads, blocks = block_->blocks, block = block_->number;
+    switch (special) {
+      case Special::thread_x:
+        return thread % threads.x;
+      case Special::thread_y:
+        return thread / threads.x % threads.y;
+      case Special::thread_z:
+        return thread / (threads.x * threads.y);
+      case Special::block_x:
+        return block.x;
+      case Special::block_y:
+        return block.y;
+      case Special::block_z:
+        return block.z;
+      case Special::threads_x:
+        return threads.x;
+      case Special::threads_y:
+        return threads.y;
+      case Special::threads_z:
+        return threads.z;
+      case Special::blocks_x:
+        return blocks.x;
+      case Special::blocks_y:
+        return blocks.y;
+      case Special::blocks_z:
+        return blocks.z;
+      case Special::lane:
+        return thread % warp_size;
+      case Special::lanes_to_here:
+        return all_lanes >> (warp_size - 1 - thread % warp_size);
+    }
+    return 0;
+  }
+
+  Block* block_ = nullptr;
+  unsigned number_ = 0;
+  std::vector<std::byte> registers_, local_;
+  std::vector<Group> groups_;
+  Mask alive_ = 0;
+  State state_ = State::ended;
+  std::uint32_t waits_ = 0;
+  const Instruction* current_ = nullptr;
+};
+
+inline void Warp::run() {
+  const auto& instructions = block_->kernel->instructions;
+  Counts& counts = *block_->counts;
+  for (;;) {
+    // Those that are behind go first, and so meet those that wait ahead.
+    std::size_t chosen = groups_.size();
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      if (!groups_[i].waits && (chosen == groups_.size() || groups_[i].next < groups_[chosen].next))
+        chosen = i;
+    }
+    if (chosen == groups_.size()) {
+      refuse("lanes of a warp wait for one another at different places",
+             static_cast<unsigned>(std::countr_zero(groups_[0].lanes)));
+    }
+    Group group = groups_[chosen];
+    groups_.erase(groups_.begin() + static_cast<std::ptrdiff_t>(chosen));
+    std::uint32_t meeting = ~std::uint32_t{0};
+    for (const Group& other : groups_) {
+      if (other.next >= group.next) meeting = std::min(meeting, other.next);
+    }
+    bool again = false;
+    while (!again) {
+      if (group.next >= meeting) {
+        for (auto other = groups_.begin(); other != groups_.end();) {
+          if (other->next == group.next) {
+            group.lanes |= other->lanes;
+            other = groups_.erase(other);
+          } else {
+            ++other;
+          }
+        }
+        groups_.push_back(group);
+        groups_.back().waits = false;
+        again = true;
+        break;
+      }
+      const Instruction& now = instructions[group.next];
+      current_ = &now;
+      Mask lanes = group.lanes;
+      if (now.guard != Instruction::no_register) {
+        const Mask predicate = mask(now.guard);
+        lanes &= now.guard_is_negated ? ~predicate : predicate;
+      }
+      counts.add(now.kind, lanes);
+      ++counts.visits[group.next];
+      switch (now.flow) {
+        case Flow::next:
+          if (lanes != 0) now.run(*this, now, lanes);
+          ++group.next;
+          break;
+        case Flow::all_together:
+          if (lanes == alive_) {
+            now.run(*this, now, lanes);
+            ++group.next;
+          } else {
+            group.waits = true;
+            groups_.push_back(group);
+            again = true;
+          }
+          break;
+        case Flow::barrier:
+          group.waits = true;
+          groups_.push_back(group);
+          if (lanes == alive_) {
+            if (now.run != nullptr && (mask(now.operands[1]) & lanes) != 0) block_->any = true;
+            state_ = State::at_barrier;
+            return;
+          }
+          again = true;
+          break;
+        case Flow::branch:
+          if (lanes == group.lanes) {
+            group.next = now.target;
+            // A way back may lie before others that wait.
+            meeting = ~std::uint32_t{0};
+            for (const Group& other : groups_) {
+              if (other.next >= group.next) meeting = std::min(meeting, other.next);
+              // Somebody who is behind goes first.
+              if (!other.waits && other.next < group.next) again = true;
+            }
+            if (again) groups_.push_back(group);
+          } else if (lanes == 0) {
+            ++group.next;
+          } else {
+            groups_.push_back({group.next + 1, group.lanes & ~lanes, false});
+            groups_.push_back({now.target, lanes, false});
+            again = true;
+          }
+          break;
+        case Flow::leave:
+          alive_ &= ~lanes;
+          group.lanes &= ~lanes;
+          ++group.next;
+          if (group.lanes != 0) break;
+          if (alive_ == 0) {
+            state_ = State::ended;
+            return;
+          }
+          again = true;
+          // What others wait for may have come with that.
+          for (Group& other : groups_) other.waits = false;
+          break;
+      }
+    }
+  }
+}
+
+}  // namespace emulator

@@ -1,0 +1,198 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The emulated GPU itself: what it computes, and what it refuses. A program that does what is
+// refused ends, so those run in a process of their own.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch.hpp>
+#include <csignal>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "emulator/decode.hpp"
+#include "emulator/launch.hpp"
+#include "emulator/memory.hpp"
+
+namespace {
+
+using namespace emulator;
+
+//! Memory of the first GPU, given back at the end.
+class Words {
+ public:
+  explicit Words(std::size_t count)
+      : data_(static_cast<std::uint32_t*>(Memory::of_all().allocate(count * 4, 0))) {}
+  Words(const Words&) = delete;
+  Words& operator=(const Words&) = delete;
+  ~Words() { Memory::of_all().free(data_); }
+
+  [[nodiscard]] std::uint32_t* data() const { return data_; }
+  void fill(const std::vector<std::uint32_t>& values) const {
+    std::memcpy(data_, values.data(), values.size() * 4);
+    Memory::of_all().written(data_, values.size() * 4);
+  }
+
+ private:
+  std::uint32_t* data_;
+};
+
+//! Runs a kernel whose parameter is an address, of which %rd1 is this thread's word, %rd2 the first
+//! word and %r1 the thread's number in its block.
+void run(const std::string& body, const std::uint32_t* words, unsigned threads,
+         unsigned blocks = 1) {
+  Module module(
+      ".version 9.0\n.target sm_80\n.address_size 64\n"
+      ".visible .entry kernel(.param .u64 kernel_param_0)\n{\n"
+      ".reg .pred %p<9>; .reg .b32 %r<20>; .reg .b64 %rd<9>;\n"
+      ".shared .align 4 .b8 room[1024];\n"
+      "ld.param.u64 %rd2, [kernel_param_0];\n"
+      "mov.u32 %r1, %tid.x;\nmul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd1, %rd2, %rd3;\n"
+      "mov.u32 %r2, room;\nshl.b32 %r3, %r1, 2;\nadd.s32 %r4, %r2, %r3;\n" +
+      body + "ret;\n}\n");
+  const auto address = reinterpret_cast<std::uint64_t>(words);
+  run_kernel(*module.kernel("kernel"), {blocks}, {threads}, 0,
+             reinterpret_cast<const std::byte*>(&address), 0);
+}
+
+//! What the emulator says when it ends the program; empty if it does not.
+std::string refusal(const std::string& body, const std::uint32_t* words, unsigned threads,
+                    unsigned blocks = 1) {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    dup2(ends[1], STDERR_FILENO);
+    signal(SIGABRT, SIG_DFL);
+    run(body, words, threads, blocks);
+    _exit(0);
+  }
+  close(ends[1]);
+  std::string said;
+  char buffer[4096];
+  for (ssize_t n = 0; (n = read(ends[0], buffer, sizeof buffer)) > 0;) {
+    said.append(buffer, static_cast<std::size_t>(n));
+  }
+  close(ends[0]);
+  int status = 0;
+  waitpid(child, &status, 0);
+  CHECK(WIFSIGNALED(status) == !said.empty());
+  return said;
+}
+
+constexpr const char* through_shared = "st.shared.u32 [%r4], %r1;\n";
+//! Reads the word of the thread that is `by` further.
+std::string read_of_another(unsigned by) {
+  return "add.s32 %r5, %r1, " + std::to_string(by) +
+         ";\nand.b32 %r5, %r5, 63;\nshl.b32 %r5, %r5, 2;\n"
+         "add.s32 %r6, %r2, %r5;\nld.shared.u32 %r7, [%r6];\nst.global.u32 [%rd1], %r7;\n";
+}
+
+}  // namespace
+
+TEST_CASE("lanes that part meet again, and exchange numbers") {
+  const Words words(32);
+  // Odd lanes add 100 first; then each gets the number of the lane above.
+  run("mov.u32 %r5, %r1;\nand.b32 %r6, %r1, 1;\nsetp.eq.s32 %p1, %r6, 0;\n@%p1 bra $even;\n"
+      "add.s32 %r5, %r5, 100;\n$even:\n"
+      "shfl.sync.down.b32 %r7|%p2, %r5, 1, 31, -1;\n@!%p2 mov.u32 %r7, 7;\n"
+      "st.global.u32 [%rd1], %r7;\n",
+      words.data(), 32);
+  for (std::uint32_t lane = 0; lane < 31; ++lane) {
+    const std::uint32_t above = lane + 1;
+    CHECK(words.data()[lane] == above + (above % 2 == 1 ? 100 : 0));
+  }
+  CHECK(words.data()[31] == 7);
+}
+
+TEST_CASE("a loop that each lane leaves when it likes ends") {
+  const Words words(64);
+  run("mov.u32 %r5, 0;\n$again:\nadd.s32 %r5, %r5, 3;\nsetp.lt.u32 %p1, %r5, %r1;\n@%p1 bra "
+      "$again;\n"
+      "bar.warp.sync -1;\nst.global.u32 [%rd1], %r5;\n",
+      words.data(), 64);
+  for (std::uint32_t thread = 0; thread < 64; ++thread) {
+    CHECK(words.data()[thread] == (thread == 0 ? 3 : (thread + 2) / 3 * 3));
+  }
+}
+
+TEST_CASE("threads that share words wait for one another") {
+  const Words words(64);
+  const std::string with = std::string(through_shared) + "bar.sync 0;\n";
+  const std::string warps = std::string(through_shared) + "bar.warp.sync -1;\n";
+  CHECK(refusal(with + read_of_another(40), words.data(), 64) == "");
+  // A warp waits for itself, not for others; and none of its lanes is ahead without.
+  CHECK(refusal(warps + read_of_another(0), words.data(), 64) == "");
+  CHECK_THAT(refusal(warps + read_of_another(40), words.data(), 64), Catch::Contains("a race"));
+  CHECK_THAT(refusal(through_shared + read_of_another(1), words.data(), 64),
+             Catch::Contains("a race"));
+  // What was read is written over.
+  CHECK_THAT(refusal(with + read_of_another(40) + through_shared, words.data(), 64),
+             Catch::Contains("a race"));
+  // One word for all.
+  CHECK_THAT(refusal("st.shared.u32 [%r2], %r1;\n", words.data(), 2), Catch::Contains("a race"));
+  CHECK(refusal("st.shared.u32 [room], 0;\nbar.sync 0;\natom.shared.add.u32 %r8, [%r2], 1;\n",
+                words.data(), 1) == "");
+}
+
+TEST_CASE("blocks of a launch do not touch what others write") {
+  const Words words(64);
+  words.fill(std::vector<std::uint32_t>(64, 5));
+  CHECK(refusal("ld.global.u32 %r5, [%rd2];\n", words.data(), 32, 2) == "");
+  CHECK_THAT(refusal("st.global.u32 [%rd1], %r1;\n", words.data(), 32, 2),
+             Catch::Contains("another block of the launch writes too"));
+  CHECK_THAT(refusal("mov.u32 %r5, %ctaid.x;\nsetp.eq.s32 %p1, %r5, 1;\n"
+                     "@%p1 ld.global.u32 %r6, [%rd1];\n@!%p1 st.global.u32 [%rd1], %r1;\n",
+                     words.data(), 32, 2),
+             Catch::Contains("another block of the launch writes"));
+  CHECK_THAT(refusal("mov.u32 %r5, %ctaid.x;\nsetp.eq.s32 %p1, %r5, 0;\n"
+                     "@%p1 ld.global.u32 %r6, [%rd1];\n@!%p1 st.global.u32 [%rd1], %r1;\n",
+                     words.data(), 32, 2),
+             Catch::Contains("another block of the launch reads"));
+  CHECK(refusal("atom.global.add.u32 %r5, [%rd2], 1;\n", words.data(), 32, 2) == "");
+}
+
+TEST_CASE("what a GPU would fault at, or read at random, ends the program") {
+  const Words words(64);
+  CHECK_THAT(
+      refusal("ld.global.u32 %r5, [%rd1];\n", words.data(), 1),
+      Catch::Contains("bytes that nothing has written: 4 bytes; thread 0 of block (0, 0, 0) in "
+                      "kernel, at ld.global.u32 %r5, [%rd1]"));
+  CHECK_THAT(refusal("st.global.u32 [%rd1+256], %r1;\n", words.data(), 1),
+             Catch::Contains("never allocated") || Catch::Contains("behind an allocation's end"));
+  CHECK_THAT(refusal("st.global.u32 [%rd1+2], %r1;\n", words.data(), 1),
+             Catch::Contains("is no multiple of 4"));
+  CHECK_THAT(refusal("st.shared.u32 [%r4+1024], %r1;\n", words.data(), 1),
+             Catch::Contains("bytes 1024 to 1028 of 1024 of shared memory"));
+  CHECK_THAT(refusal("setp.lt.u32 %p1, %r1, 8;\n@%p1 bra $less;\nbar.warp.sync -1;\nbra $end;\n"
+                     "$less:\nbar.warp.sync -1;\n$end:\n",
+                     words.data(), 32),
+             Catch::Contains("lanes of a warp wait for one another at different places"));
+  CHECK_THAT(refusal("sin.approx.f32 %r5, %r5;\n", words.data(), 1),
+             Catch::Contains("unknown: sin.approx.f32 %r5, %r5"));
+}
+
+TEST_CASE("sectors of global memory and passes over banks are counted") {
+  const Words words(64);
+  Counts counts;
+  std::uint64_t addresses[32];
+  const auto request = [&](unsigned stride) {
+    for (unsigned lane = 0; lane < 32; ++lane) addresses[lane] = 4096 + lane * stride;
+    counts = {};
+    counts.add_global(addresses, all_lanes, 4);
+    counts.add_shared(addresses, all_lanes, 4);
+  };
+  request(4);
+  CHECK(counts.sectors == 4);
+  CHECK(counts.shared_passes == 1);
+  request(32);
+  CHECK(counts.sectors == 32);
+  CHECK(counts.shared_passes == 8);
+  request(0);
+  CHECK(counts.sectors == 1);
+  CHECK(counts.shared_passes == 1);
+}
