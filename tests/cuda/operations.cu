@@ -370,6 +370,49 @@ TEST_CASE("attention of rounded factors differs from that of floats by what roun
   }
 }
 
+TEST_CASE("a scale that is not above 0 is refused") {
+  Cuda gpu;
+  const auto layout = layout_of(gpu, {4});
+  const auto x = random_tensor(gpu, {4, 8}, 1), y = nan_tensor(gpu, {4, 8});
+  const Tensor<float, Cuda> log_sums(gpu, {4, 1});
+  for (const float scale : {-1.0f, 0.0f, std::nanf("")}) {
+    const ops::AttentionProblem<Cuda> problem{1, 8, false, scale, layout.get(), layout.get(), {}};
+    const ops::HeadRows<float> rows{x.data(), 8};
+    CHECK_THROWS_WITH(
+        ops::attention(gpu, problem, rows, rows, rows, ops::HeadRows<float>{y.data(), 8},
+                       log_sums.data()),
+        Catch::Contains("attention: a scale of") && Catch::Contains("a GPU takes scales above 0"));
+  }
+}
+
+TEST_CASE("blocks of attention have as many warps as shared memory has room for") {
+  using namespace ops::detail;
+  const auto check = [](auto products, auto columns) {
+    using Products = decltype(products);
+    CAPTURE(columns());
+    for (const index_t shared_bytes : {99 * 1024, 163 * 1024, 227 * 1024}) {
+      const auto room = [&](auto words) {
+        constexpr index_t most = attention_warps<columns()> * warp_rows;
+        const int rows = attention_block_rows<columns()>(/*longest=*/4000, shared_bytes, words);
+        CHECK(4 * words(rows) <= shared_bytes);
+        CHECK((rows == most || 4 * words(rows + warp_rows) > shared_bytes));
+        CHECK(attention_block_rows<columns()>(/*longest=*/17, shared_bytes, words) == 32);
+      };
+      room(query_words<Products, columns(), 1>);
+      room(query_words<Products, columns(), 2>);
+      room(key_words<Products, columns()>);
+    }
+  };
+  const auto check_all = [&](auto columns) {
+    check(RoundedProducts<Bfloat16>(), columns);
+    check(FloatProducts(), columns);
+  };
+  check_all(std::integral_constant<int, 16>());
+  check_all(std::integral_constant<int, 64>());
+  check_all(std::integral_constant<int, 128>());
+  check_all(std::integral_constant<int, 256>());
+}
+
 TEST_CASE("a head of more than 256 channels is refused") {
   Cuda gpu;
   CHECK_THROWS_WITH(attend(gpu, 264, false, nothing_dropped, others),

@@ -17,6 +17,12 @@ struct Bfloat16 {
   Bfloat16() = default;
   //! Rounds to the nearest, ties to even; NaN stays NaN.
   WEFT_HOST_DEVICE explicit constexpr Bfloat16(float x) {
+#ifdef __CUDA_ARCH__
+    if (!__builtin_is_constant_evaluated()) {  // one instruction for seven
+      asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+      return;
+    }
+#endif
     const auto word = __builtin_bit_cast(std::uint32_t, x);  // a GPU may not call std::bit_cast
     const bool is_nan = (word & 0x7fff'ffffu) > 0x7f80'0000u;
     const std::uint32_t rounded = word + 0x7fffu + ((word >> 16) & 1u);

@@ -17,6 +17,12 @@ struct Float16 {
   Float16() = default;
   //! Rounds to the nearest, ties to even: from 65,520 on to infinity. NaN stays NaN.
   WEFT_HOST_DEVICE explicit constexpr Float16(float x) {
+#ifdef __CUDA_ARCH__
+    if (!__builtin_is_constant_evaluated()) {  // one instruction for some fifteen
+      asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(x));
+      return;
+    }
+#endif
     const auto word = __builtin_bit_cast(std::uint32_t, x);  // a GPU may not call std::bit_cast
     const std::uint32_t size = word & 0x7fff'ffffu;
     std::uint32_t rounded = 0;
@@ -35,6 +41,13 @@ struct Float16 {
 
   //! Exact: every Float16 is a float.
   WEFT_HOST_DEVICE explicit constexpr operator float() const {
+#ifdef __CUDA_ARCH__
+    if (!__builtin_is_constant_evaluated()) {
+      float x = 0.0f;
+      asm("cvt.f32.f16 %0, %1;" : "=f"(x) : "h"(bits));
+      return x;
+    }
+#endif
     const std::uint32_t size = bits & 0x7fffu;
     std::uint32_t wide = (size << 13) + 0x3800'0000u;
     if (size >= 0x7c00u) wide = 0x7f80'0000u | size << 13;

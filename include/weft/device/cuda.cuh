@@ -79,6 +79,9 @@ class Cuda {
     gpu_ = index % gpus;
     activate();
     expect_code();
+    detail::expect_success(cudaDeviceGetAttribute(&shared_bytes_of_block_,
+                                                  cudaDevAttrMaxSharedMemoryPerBlockOptin, gpu_),
+                           "asking for a block's shared memory");
     queue_.begin();
     detail::expect_success(cudaEventCreateWithFlags(&reached_, cudaEventDisableTiming),
                            "creating an event");
@@ -96,6 +99,8 @@ class Cuda {
   [[nodiscard]] int index() const { return index_; }
   //! Which GPU it is on.
   [[nodiscard]] int gpu() const { return gpu_; }
+  //! How much shared memory a block of a kernel may have.
+  [[nodiscard]] index_t shared_bytes_of_block() const { return shared_bytes_of_block_; }
   //! The stream of its operations, with all that were called before.
   [[nodiscard]] cudaStream_t stream() {
     activate();
@@ -338,6 +343,7 @@ class Cuda {
   int index_;
   ProductPrecision product_precision_ = ProductPrecision::float32;
   int gpu_ = 0;
+  int shared_bytes_of_block_ = 0;
   detail::CudaQueue queue_;
   cudaEvent_t reached_ = nullptr;  // where the stream was when another was told to wait for it
   std::atomic<index_t> waits_{0};

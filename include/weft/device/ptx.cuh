@@ -5,7 +5,7 @@
 //! In what follows a lane has the number 4 g + t of its warp. A *pair* is two numbers of 16 bits in
 //! a word, the first in its lower half.
 //!
-//! **Source.** PTX ISA, NVIDIA: mma, ldmatrix, cvt, ex2. All are of sm_80 and newer.
+//! **Source.** PTX ISA, NVIDIA: mma, ldmatrix, cp.async, cvt, ex2. All are of sm_80 and newer.
 #pragma once
 
 #include <cstddef>
@@ -88,6 +88,19 @@ __device__ inline void multiply_tf32(float (&d)[4], const std::uint32_t (&a)[4],
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
+
+//! Begins to copy 16 bytes into shared memory, past the registers: zeros unless `is_there`. Both
+//! are at multiples of 16 bytes.
+__device__ inline void copy_async(std::uint32_t* to, const void* from, bool is_there) {
+  const auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(to));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;"
+               :
+               : "r"(address), "l"(from), "r"(is_there ? 16 : 0)
+               : "memory");
+}
+
+//! Waits until all that this thread has begun to copy is there; a barrier shows it to the block.
+__device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
 //! Four matrices of 8 rows of 4 words: word i of a lane is word t in row g of matrix i.
 //!

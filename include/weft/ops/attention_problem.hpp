@@ -49,7 +49,7 @@ struct AttentionProblem {
   index_t heads;                          //!< H
   index_t head_size;                      //!< channels of a head
   bool causal;                            //!< query t sees keys 0 to t
-  float scale;                            //!< of the scores: 1 / sqrt(head_size)
+  float scale;                            //!< of the scores: 1 / sqrt(head_size); above 0 on a GPU
   const SequenceLayout<D>* query_layout;  //!< Nq rows
   const SequenceLayout<D>* key_layout;    //!< Nk rows; sequence b attends to sequence b
   DropoutMask dropout;  //!< of the probabilities; head h uses the operation `operation + h`

@@ -278,6 +278,13 @@ inline std::map<std::string_view, Operation> arithmetic() {
     const u32 bits = std::bit_cast<u32>(a);
     return (bits & 0x7f800000u) == 0x7f800000u ? bits : ((bits + 0x1000u) | 0x1fffu);
   });
+  all["cvt.rn.bf16.f32"] = computed<u16, f32>([](f32 a) { return weft::Bfloat16(a).bits; });
+  all["cvt.rn.f16.f32"] = computed<u16, f32>([](f32 a) { return weft::Float16(a).bits; });
+  all["cvt.f32.f16"] = computed<f32, u16>([](u16 a) {
+    weft::Float16 number;
+    number.bits = a;
+    return static_cast<f32>(number);
+  });
   // The first goes into the upper half.
   all["cvt.rn.bf16x2.f32"] = computed<u32, f32, f32>([](f32 upper, f32 lower) {
     return u32{weft::Bfloat16(upper).bits} << 16 | weft::Bfloat16(lower).bits;

@@ -60,33 +60,45 @@ void with_attention_kernels(const Cuda& device, Head head, index_t head_size, co
   });
 }
 
-//! As many warps as the longest sequence needs, up to the most of a block: 16 rows each.
-template <int Columns>
-int attention_block_rows(const SequenceLayout<Cuda>& layout) {
-  const index_t needed = (layout.longest + warp_rows - 1) / warp_rows;
+//! As many warps as the longest sequence needs, a block may have, and the GPU has shared memory
+//! for: 16 rows each. `words(rows)`: what a block of so many rows needs.
+template <int Columns, class Words>
+int attention_block_rows(index_t longest, index_t shared_bytes, const Words& words) {
+  const index_t needed = (longest + warp_rows - 1) / warp_rows;
   constexpr index_t most = attention_warps<Columns>;
-  return static_cast<int>(needed < 1 ? 1 : needed < most ? needed : most) * warp_rows;
+  index_t warps = std::clamp(needed, index_t{1}, most);
+  while (warps > 1 && 4 * words(static_cast<int>(warps) * warp_rows) > shared_bytes) --warps;
+  return static_cast<int>(warps) * warp_rows;
 }
 
 //! Blocks for all rows of the longest sequence, each head and each sequence.
 inline CudaGrid attention_grid(const AttentionProblem<Cuda>& p, const SequenceLayout<Cuda>& layout,
-                               int block_rows, index_t words) {
+                               int block_rows, int words) {
   return {.x = (layout.longest + block_rows - 1) / block_rows,
           .threads = dim3(static_cast<unsigned>(block_rows / warp_rows * 32)),
           .y = p.heads,
           .z = layout.sequences(),
-          .shared_bytes = words * index_t{sizeof(std::uint32_t)}};
+          .shared_bytes = 4 * index_t{words}};
+}
+
+//! **Errors.** ArgumentError unless the scale is above 0: the largest score is the largest product
+//! then.
+inline void expect_scale(float scale) {
+  if (scale > 0.0f) return;
+  throw ArgumentError(text("attention: a scale of ", scale, "; a GPU takes scales above 0"));
 }
 
 template <class Head>
 void attention_forward(Cuda& device, const AttentionForward<Cuda>& a, Head size) {
   if (attention_by_library(device, a)) return;
+  expect_scale(a.problem.scale);
   const SequenceLayout<Cuda>& layout = *a.problem.query_layout;
   with_attention_kernels(device, size, a.problem.head_size, [&](auto products, auto columns) {
     using Products = decltype(products);
-    const int rows = attention_block_rows<columns()>(layout);
-    const index_t words = attention_words<Products, columns()>(rows, 1, rows, 0);
-    device.launch("attention", attention_grid(a.problem, layout, rows, words),
+    constexpr auto words = query_words<Products, columns(), 1>;
+    const int rows =
+        attention_block_rows<columns()>(layout.longest, device.shared_bytes_of_block(), words);
+    device.launch("attention", attention_grid(a.problem, layout, rows, words(rows)),
                   attention_kernel<Products, columns()>, CudaHead(a.problem), a.q, a.k, a.v, a.out,
                   a.log_sums);
   });
@@ -104,16 +116,18 @@ void attention_backward(Cuda& device, const AttentionBackward<Cuda>& a, Head siz
       AttentionDeltaRow{a.out, a.dout, a.problem.heads, a.problem.head_size, deltas.data()});
   with_attention_kernels(device, size, a.problem.head_size, [&](auto products, auto columns) {
     using Products = decltype(products);
-    constexpr int tile = attention_tile<Products, columns()>;
-    const int query_rows = attention_block_rows<columns()>(queries);
-    const index_t query_words = attention_words<Products, columns()>(query_rows, 2, query_rows, 0);
+    const auto rows_of = [&](const SequenceLayout<Cuda>& layout, auto words) {
+      return attention_block_rows<columns()>(layout.longest, device.shared_bytes_of_block(), words);
+    };
+    constexpr auto of_queries = query_words<Products, columns(), 2>;
+    const int query_rows = rows_of(queries, of_queries);
     device.launch("attention_backward for queries",
-                  attention_grid(a.problem, queries, query_rows, query_words),
+                  attention_grid(a.problem, queries, query_rows, of_queries(query_rows)),
                   attention_query_gradients<Products, columns()>, head, a.q, a.k, a.v, a.log_sums,
                   deltas.data(), a.dout, a.dq);
-    const int key_rows = attention_block_rows<columns()>(keys);
-    const index_t key_words = attention_words<Products, columns()>(key_rows, 2, tile, 2 * tile);
-    CudaGrid key_grid = attention_grid(a.problem, keys, key_rows, key_words);
+    constexpr auto of_keys = key_words<Products, columns()>;
+    const int key_rows = rows_of(keys, of_keys);
+    CudaGrid key_grid = attention_grid(a.problem, keys, key_rows, of_keys(key_rows));
     key_grid.x *= columns() / key_gradient_columns<columns()>;
     device.launch("attention_backward for keys", key_grid,
                   attention_key_gradients<Products, columns()>, head, a.q, a.k, a.v, a.log_sums,

@@ -33,7 +33,7 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>,
     attention_query_gradients(CudaHead head, AnyHeadRows<const void> q, AnyHeadRows<const void> k,
                               AnyHeadRows<const void> v, const float* log_sums, const float* deltas,
                               AnyHeadRows<const void> dout, AnyHeadRows<void> dq) {
-  using Block = CudaQueries<Products, Columns>;
+  using Block = CudaQueries<Products, Columns, 2>;
   const Block block(head);
   const BlockRows& rows = block.rows;
   if (rows.block_is_empty()) return;
@@ -55,17 +55,20 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>,
     delta[lower] = is_there ? deltas[at] : 0.0f;
   }
   WarpPiece sums[Columns / 8] = {};
-  block.for_each_tile(shared, k, v, [&](index_t first, auto keys, auto values, auto factor) {
+  const float kept_scale = block.kept_scale();
+  block.for_each_tile(shared, k, v, [&](index_t first, auto keys, auto values, auto keeps) {
     constexpr int R = Block::tile_rows;
     WarpPiece scores[R / 8], dps[R / 8];
     multiply_by_rows<R>(scores, queries, rows.in_block, keys);
     multiply_by_rows<R>(dps, douts, rows.in_block, values);
     if (block.mask.active()) {
-      for_each_element(dps, [&](float& dp, int lower, int key) { dp *= factor(lower, key); });
+      for_each_element(dps, [&](float& dp, int lower, int key) {
+        if (!keeps(lower, key)) dp = 0.0f;
+      });
     }
     for_each_element(scores, dps, [&](float& score, float dp, int lower, int) {
       const float p = ptx::exp2(score * (head.scale * log2_e) - log_sum[lower]);
-      score = p * (dp - delta[lower]) * head.scale;
+      score = p * (dp * kept_scale - delta[lower]);
     });
     const int visible[2] = {rows_below<R>(seen[0], first), rows_below<R>(seen[1], first)};
     if (visible[0] < R || visible[1] < R) {  // few tiles have keys that a query does not see
@@ -76,7 +79,7 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>,
     add_weighted_rows<R>(sums, scores, keys);
   });
   if (!rows.warp_is_empty()) {
-    store_rows<Products>(head, rows, sums, dq, [](int) { return 1.0f; });
+    store_rows<Products>(head, rows, sums, dq, [&](int) { return head.scale; });
   }
 }
 
@@ -101,15 +104,17 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>)
   if (rows.block_is_empty()) return;
   SharedWords shared;
   const Tile keys = shared.tile<Tile>(rows.block_rows), values = shared.tile<Tile>(rows.block_rows);
-  const Tile queries = shared.tile<Tile>(R), douts = shared.tile<Tile>(R);
-  auto* const log_sum = reinterpret_cast<float*>(shared.take(R));
-  auto* const delta = reinterpret_cast<float*>(shared.take(R));
+  constexpr int stages = attention_stages<Products, Columns, 2>;
+  const Tile tiles_of_queries = shared.tile<Tile>(stages * R);
+  const Tile tiles_of_douts = shared.tile<Tile>(stages * R);
+  auto* const log_sums_of_tiles = reinterpret_cast<float*>(shared.take(stages * R));
+  auto* const deltas_of_tiles = reinterpret_cast<float*>(shared.take(stages * R));
   const DropoutMask mask = head.mask();
-  const KeptKeys kept(shared.next, mask);
+  const float kept_scale = mask.active() ? mask.scale : 1.0f;
+  const KeptKeys kept(shared.next);
   const index_t key_begin = rows.begin + rows.block_first, key_end = rows.begin + rows.count;
   const TileSource<Products, Columns> own_rows[] = {{keys, head, k}, {values, head, v}};
   load_rows(own_rows, rows.block_rows, key_begin, key_end);
-  const TileSource<Products, Columns> sources[] = {{queries, head, q}, {douts, head, dout}};
 
   const index_t query_begin = head.query_starts[blockIdx.z];
   const index_t query_end = head.query_starts[blockIdx.z + 1];
@@ -117,42 +122,55 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>)
   const int in_group = static_cast<int>(rows.block_first % DropoutMask::group_columns);
   const int lane_key = static_cast<int>(threadIdx.x % 32 / 4);  // of its warp's 16
   WarpPiece dk_sums[own / 8] = {}, dv_sums[own / 8] = {};
-  for (index_t tile = head.causal ? rows.block_first / R * R : 0; tile < all_queries; tile += R) {
-    __syncthreads();
+  // Begins to bring what a tile of queries needs.
+  const auto load = [&](index_t tile, int stage) {
+    const TileSource<Products, Columns> sources[] = {{{tiles_of_queries.row(stage * R)}, head, q},
+                                                     {{tiles_of_douts.row(stage * R)}, head, dout}};
     load_rows(sources, R, query_begin + tile, query_end);
     // Few keys have one warp, and fewer threads than a tile has queries.
     for (int i = static_cast<int>(threadIdx.x); i < R; i += static_cast<int>(blockDim.x)) {
       if (tile + i >= all_queries) break;
       const index_t at = head.place(query_begin + tile + i);
-      log_sum[i] = log_sums[at] * log2_e;
-      delta[i] = deltas[at];
+      log_sums_of_tiles[stage * R + i] = log_sums[at] * log2_e;
+      deltas_of_tiles[stage * R + i] = deltas[at];
     }
+  };
+  const index_t first_tile = head.causal ? rows.block_first / R * R : 0;
+  int stage = 0;
+  if (stages == 2 && first_tile < all_queries) load(first_tile, 0);
+  for (index_t tile = first_tile; tile < all_queries; tile += R, stage = stages - 1 - stage) {
+    if constexpr (stages == 1) {
+      __syncthreads();
+      load(tile, 0);
+    }
+    wait_for_rows();
+    if (stages == 2 && tile + R < all_queries) load(tile + R, 1 - stage);
     if (mask.active()) {
       kept.draw(mask, head.query_keys, query_begin + tile, query_end, R,
                 rows.block_first - in_group);
+      __syncthreads();
     }
-    __syncthreads();
     if (rows.warp_is_empty() || (head.causal && tile + R <= rows.first())) continue;
 
+    const Tile queries{tiles_of_queries.row(stage * R)}, douts{tiles_of_douts.row(stage * R)};
+    const float* const log_sum = log_sums_of_tiles + stage * R;
+    const float* const delta = deltas_of_tiles + stage * R;
     WarpPiece scores[R / 8], dscores[R / 8];
     multiply_by_rows<R>(scores, keys, rows.in_block, queries);
     multiply_by_rows<R>(dscores, values, rows.in_block, douts);
     for_each_element(scores, [&](float& score, int, int query) {
       score = ptx::exp2(score * (head.scale * log2_e) - log_sum[query]);
     });
-    const auto find_gradients = [&](auto factor) {
-      for_each_element(scores, dscores, [&](float& p, float& dp, int lower, int query) {
-        const float kept_share = factor(lower, query);
-        dp = p * (dp * kept_share - delta[query]) * head.scale;
-        p *= kept_share;
-      });
-    };
     if (mask.active()) {
-      find_gradients([&](int lower, int query) {
-        return kept.factor(query, in_group + rows.in_block, lane_key + 8 * lower);
+      const int group_key = in_group + rows.in_block;
+      for_each_element(scores, dscores, [&](float& p, float& dp, int lower, int query) {
+        const bool keeps = kept.keeps(query, group_key, lane_key + 8 * lower);
+        dp = p * ((keeps ? dp * kept_scale : 0.0f) - delta[query]);
+        if (!keeps) p = 0.0f;
       });
     } else {
-      find_gradients([](int, int) { return 1.0f; });
+      for_each_element(scores, dscores,
+                       [&](float p, float& dp, int, int query) { dp = p * (dp - delta[query]); });
     }
     // The first query of the tile that sees a key, and where they end: few tiles have others.
     const int end = rows_below<R>(all_queries, tile);
@@ -167,9 +185,10 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>)
     add_weighted_rows<R>(dk_sums, dscores, queries, first_column);
   }
   if (rows.warp_is_empty()) return;
-  const auto once = [](int) { return 1.0f; };
-  store_rows<Products>(head, rows, dk_sums, dk, once, first_column);
-  store_rows<Products>(head, rows, dv_sums, dv, once, first_column);
+  store_rows<Products>(
+      head, rows, dk_sums, dk, [&](int) { return head.scale; }, first_column);
+  store_rows<Products>(
+      head, rows, dv_sums, dv, [&](int) { return kept_scale; }, first_column);
 }
 
 }  // namespace weft::ops::detail

@@ -18,11 +18,9 @@ namespace weft::ops::detail {
 inline constexpr int warp_rows = 16;  // queries, or keys, of a warp
 
 //! The most warps of a block, and the rows of the tiles that all of them walk over: fewer for large
-//! heads, so that what a warp has fits into registers, and a block into 99 KiB.
+//! heads, so that what a warp has fits into registers, and a block into shared memory.
 template <int Columns>
-constexpr int attention_warps = Columns > 128  ? 2
-                                : Columns > 64 ? 4
-                                               : 8;
+constexpr int attention_warps = Columns > 64 ? 4 : 8;
 template <class Products, int Columns>
 constexpr int attention_tile = (Products::per_word == 2 ? 64 : 32) / (Columns > 64 ? 2 : 1);
 
@@ -88,104 +86,116 @@ struct BlockRows {
 //! The rows of a head, and a tile that is to have some of them.
 template <class Products, int Columns>
 struct TileSource {
+  //! What is copied at once: 16 bytes.
+  static constexpr int chunk = 4 * Products::per_word;
+
   WarpTile<Products, Columns> tile;
   AnyFloats<const void> data;  // row 0 of the head
-  index_t stride, head_size;
-  bool whole;  // four numbers may be read at once
+  index_t stride;
+  int head_size;
 
   __device__ TileSource(WarpTile<Products, Columns> to, const CudaHead& head,
                         AnyHeadRows<const void> from)
       : tile(to),
         data(from.data + head.channel()),
         stride(from.stride),
-        head_size(head.head_size),
-        whole(reinterpret_cast<std::uintptr_t>(data.data) % (data.rounded() ? 8 : 16) == 0 &&
-              stride % 4 == 0 && head_size % 4 == 0) {}
+        head_size(static_cast<int>(head.head_size)) {}
 
-  //! Four columns of a row, from c on; zeros past the head. `Quad` is what they lie as: float4, or
-  //! ushort4.
-  template <class Quad>
-  [[nodiscard]] __device__ Quad read(index_t row, int c) const {
-    using Number = const decltype(Quad::x);
-    const index_t left = head_size - c;
-    if (left <= 0) return {};
-    Number* const at = static_cast<Number*>(data.data) + row * stride + c;
-    if (whole) return *reinterpret_cast<const Quad*>(at);
-    Quad quad{};
-    quad.x = at[0];
-    if (left > 1) quad.y = at[1];
-    if (left > 2) quad.z = at[2];
-    if (left > 3) quad.w = at[3];
-    return quad;
+  //! Whether rows lie as the tile has them, in whole chunks.
+  [[nodiscard]] __device__ bool can_be_copied() const {
+    return data.rounded() == Products::rounds && head_size % chunk == 0 && stride % chunk == 0 &&
+           reinterpret_cast<std::uintptr_t>(data.data) % 16 == 0;
   }
 };
 
-//! Copies rows `first` to `first` + `rows` - 1 into each tile; zeros from row `end` on. A thread
-//! asks for four places of all tiles before it waits for one.
-template <class Quad, class Products, int Columns, int N>
-__device__ void load_quads(const TileSource<Products, Columns> (&sources)[N], int rows,
-                           index_t first, index_t end) {
-  constexpr int quads = Columns / 4, at_once = 4;
-  const int all = rows * quads, step = static_cast<int>(blockDim.x);
-  for (int begin = static_cast<int>(threadIdx.x); begin < all; begin += at_once * step) {
-    Quad x[at_once][N] = {};
+//! Begins to copy rows `first` to `first` + `rows` - 1 into each tile, of which `there` are rows
+//! and the others zeros.
+template <class Products, int Columns, int N>
+__device__ void copy_rows(const TileSource<Products, Columns> (&sources)[N], int rows,
+                          index_t first, int there) {
+  constexpr int chunk = TileSource<Products, Columns>::chunk, chunks = Columns / chunk;
+  constexpr int bytes = 16 / chunk;
+  for (int i = static_cast<int>(threadIdx.x); i < rows * chunks;
+       i += static_cast<int>(blockDim.x)) {
+    const int row = i / chunks, c = i % chunks * chunk;
 #pragma unroll
-    for (int turn = 0; turn < at_once; ++turn) {
-      const int i = begin + turn * step;
-      const index_t row = first + i / quads;
-      if (i >= all || row >= end) continue;
-#pragma unroll
-      for (int n = 0; n < N; ++n) x[turn][n] = sources[n].template read<Quad>(row, i % quads * 4);
-    }
-#pragma unroll
-    for (int turn = 0; turn < at_once; ++turn) {
-      const int i = begin + turn * step;
-      if (i >= all) continue;
-#pragma unroll
-      for (int n = 0; n < N; ++n) {
-        Products::store(sources[n].tile.row(i / quads), i % quads * 4, x[turn][n]);
-      }
+    for (int n = 0; n < N; ++n) {
+      const TileSource<Products, Columns>& source = sources[n];
+      // From row `first` on, offsets have 32 bits.
+      const auto* const begin =
+          static_cast<const char*>(source.data.data) + first * source.stride * bytes;
+      const int offset = (row * static_cast<int>(source.stride) + c) * bytes;
+      ptx::copy_async(source.tile.row(row) + c / Products::per_word, begin + offset,
+                      row < there && c < source.head_size);
     }
   }
 }
 
-//! The same of floats, or of what the products round them to.
+//! The same, number by number: rows that are rounded on their way, or lie askew.
+template <class Products, int Columns>
+__device__ void gather_rows(const TileSource<Products, Columns>& source, int rows, index_t first,
+                            int there) {
+  constexpr int words = Columns / Products::per_word;
+  for (int i = static_cast<int>(threadIdx.x); i < rows * words; i += static_cast<int>(blockDim.x)) {
+    const int row = i / words, word = i % words;
+    float x[Products::per_word];
+#pragma unroll
+    for (int part = 0; part < Products::per_word; ++part) {
+      const int c = word * Products::per_word + part;
+      const bool is_there = row < there && c < source.head_size;
+      x[part] = is_there ? simd::load(source.data, (first + row) * source.stride + c) : 0.0f;
+    }
+    source.tile.row(row)[word] = Products::word(x);
+  }
+}
+
+//! Begins to bring rows `first` to `first` + `rows` - 1 into each tile; zeros from row `end` on.
+//! `wait_for_rows` ends it.
 template <class Products, int Columns, int N>
 __device__ void load_rows(const TileSource<Products, Columns> (&sources)[N], int rows,
                           index_t first, index_t end) {
-  if constexpr (Products::rounds) {
-    if (sources[0].data.rounded()) return load_quads<ushort4>(sources, rows, first, end);
-  }
-  load_quads<float4>(sources, rows, first, end);
+  const int there = static_cast<int>(end - first < rows ? end - first : rows);
+  bool can_be_copied = true;
+#pragma unroll
+  for (int n = 0; n < N; ++n) can_be_copied = can_be_copied && sources[n].can_be_copied();
+  if (can_be_copied) return copy_rows(sources, rows, first, there);
+#pragma unroll
+  for (int n = 0; n < N; ++n) gather_rows(sources[n], rows, first, there);
+}
+
+//! All threads of a block see the rows that any of them has begun to load.
+__device__ inline void wait_for_rows() {
+  ptx::wait_for_copies();
+  __syncthreads();
 }
 
 //! Which of 128 keys queries keep: 16 bytes a query. Bit s of byte i is that of key 16 s + i.
 struct KeptKeys {
   std::uint8_t* bytes;
-  float scale;
 
   static constexpr int bytes_of_query = 16;
 
-  __device__ KeptKeys(std::uint32_t* memory, const DropoutMask& mask)
-      : bytes(reinterpret_cast<std::uint8_t*>(memory)), scale(mask.scale) {}
+  __device__ explicit KeptKeys(std::uint32_t* memory)
+      : bytes(reinterpret_cast<std::uint8_t*>(memory)) {}
 
   //! All threads of a block find those of `queries` from row `first` on, below `end`: a call of
   //! Philox is a byte.
   __device__ void draw(const DropoutMask& mask, const RowKey* keys, index_t first, index_t end,
                        int queries, index_t group) const {
-    const int all = queries * bytes_of_query;
-    for (int i = static_cast<int>(threadIdx.x); i < all; i += static_cast<int>(blockDim.x)) {
-      const index_t row = first + i / bytes_of_query;
-      if (row >= end) continue;
-      bytes[i] = mask.kept(mask.lane_words(keys[row], group, i % bytes_of_query));
+    const int place = static_cast<int>(threadIdx.x) % bytes_of_query;
+    const int step = static_cast<int>(blockDim.x) / bytes_of_query;
+    const int there = static_cast<int>(end - first < queries ? end - first : queries);
+#pragma unroll 2
+    for (int i = static_cast<int>(threadIdx.x) / bytes_of_query; i < there; i += step) {
+      bytes[i * bytes_of_query + place] = mask.kept(mask.lane_words(keys[first + i], group, place));
     }
   }
 
-  //! 0, or what makes up for those that are dropped. The key is `key` behind `first`, a multiple of
-  //! 16 of the 128: the compiler sees then that a lane's keys are in few bytes.
-  [[nodiscard]] __device__ float factor(int query, int first, int key) const {
+  //! Whether a query keeps a key, `key` behind `first`, a multiple of 16 of the 128: the compiler
+  //! sees then that a lane's keys are in few bytes.
+  [[nodiscard]] __device__ bool keeps(int query, int first, int key) const {
     const auto place = static_cast<unsigned>(key), turn = static_cast<unsigned>(first) / 16;
-    return bytes[query * bytes_of_query + place % 16] >> turn >> place / 16 & 1 ? scale : 0.0f;
+    return (bytes[query * bytes_of_query + place % 16] >> turn >> place / 16 & 1) != 0;
   }
 };
 
@@ -201,14 +211,23 @@ template <class T, int Pieces, class Factor>
 __device__ void store_numbers(const CudaHead& head, const BlockRows& rows,
                               WarpPiece (&sums)[Pieces], AnyHeadRows<void> to, Factor factor,
                               int first) {
-  for_each_element(sums, [&](float sum, int lower, int column) {
-    const int c = first + column;
+  const int t = static_cast<int>(threadIdx.x % 4);
+#pragma unroll
+  for (int lower = 0; lower < 2; ++lower) {
     const index_t row = rows.of_lane(lower);
-    if (row < rows.count && c < head.head_size) {
-      T* const at = to.data.as<T>() + (rows.begin + row) * to.stride + head.channel();
-      at[c] = T(sum * factor(lower));
+    if (row >= rows.count) continue;
+    const float by = factor(lower);
+    T* const at = to.data.as<T>() + (rows.begin + row) * to.stride + head.channel() + first;
+    const int columns = static_cast<int>(head.head_size) - first;
+#pragma unroll
+    for (int n = 0; n < Pieces; ++n) {
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const int c = n * 8 + t * 2 + i;
+        if (c < columns) at[c] = T(sums[n][2 * lower + i] * by);
+      }
     }
-  });
+  }
 }
 
 //! The same as floats, or as what the products round them to.
@@ -222,22 +241,46 @@ __device__ void store_rows(const CudaHead& head, const BlockRows& rows, WarpPiec
   store_numbers<float>(head, rows, sums, to, factor, first);
 }
 
-//! Words of shared memory: the block's own rows of `own` arrays, tiles of two others, the keys that
-//! `masked` queries keep, and `numbers` floats.
+//! Words of shared memory: the block's own rows of `own` arrays, `stages` tiles of two others with
+//! `numbers` floats each, and the keys that `masked` queries keep.
 template <class Products, int Columns>
-constexpr int attention_words(int block_rows, int own, int masked, int numbers) {
+constexpr int attention_words(int block_rows, int own, int stages, int masked, int numbers) {
   using Tile = WarpTile<Products, Columns>;
-  return Tile::size(own * block_rows + 2 * attention_tile<Products, Columns>) +
-         masked * KeptKeys::bytes_of_query / 4 + numbers;
+  return Tile::size(own * block_rows + 2 * stages * attention_tile<Products, Columns>) +
+         masked * KeptKeys::bytes_of_query / 4 + stages * numbers;
 }
 
-//! The least blocks that an SM has room for, of kernels that walk over keys and keep their queries'
-//! rows of `Own` arrays: 16 warps, with 128 registers a thread, where neither the sums of a large
-//! head take more nor a Hopper's 228 KiB of shared memory fewer blocks.
+//! Tiles of each array: two, so that one is loaded while the other is multiplied, where a Hopper's
+//! 228 KiB have room for two blocks then. `Own`: the arrays of which a block keeps its own rows.
+template <class Products, int Columns, int Own>
+constexpr int attention_stages = [] {
+  constexpr int rows = attention_warps<Columns> * warp_rows;
+  constexpr int tile = attention_tile<Products, Columns>;
+  return 4 * attention_words<Products, Columns>(rows, Own, 2, rows, 2 * tile) <= 113 * 1024 ? 2 : 1;
+}();
+
+//! The words of a block that walks over keys.
+template <class Products, int Columns, int Own>
+constexpr int query_words(int block_rows) {
+  return attention_words<Products, Columns>(
+      block_rows, Own, attention_stages<Products, Columns, Own>, block_rows, 0);
+}
+
+//! The words of a block that walks over queries.
+template <class Products, int Columns>
+constexpr int key_words(int block_rows) {
+  constexpr int tile = attention_tile<Products, Columns>;
+  return attention_words<Products, Columns>(block_rows, 2, attention_stages<Products, Columns, 2>,
+                                            tile, 2 * tile);
+}
+
+//! The least blocks that an SM has room for, of kernels that walk over keys: 16 warps, with 128
+//! registers a thread, where neither the sums of a large head take more nor a Hopper's shared
+//! memory fewer blocks.
 template <class Products, int Columns, int Own>
 constexpr int attention_blocks() {
   constexpr int rows = attention_warps<Columns> * warp_rows, reserved = 1024;
-  constexpr int bytes = 4 * attention_words<Products, Columns>(rows, Own, rows, 0) + reserved;
+  constexpr int bytes = 4 * query_words<Products, Columns, Own>(rows) + reserved;
   return std::min((Columns > 128 ? 8 : 16) / attention_warps<Columns>, 228 * 1024 / bytes);
 }
 
@@ -256,8 +299,9 @@ struct SharedWords {
   }
 };
 
-//! The queries of a block, and the tiles of keys and values that it walks over.
-template <class Products, int Columns>
+//! The queries of a block, `Own` arrays of rows, and the tiles of keys and values that it walks
+//! over.
+template <class Products, int Columns, int Own>
 struct CudaQueries {
   using Tile = WarpTile<Products, Columns>;
   static constexpr int tile_rows = attention_tile<Products, Columns>;
@@ -267,6 +311,9 @@ struct CudaQueries {
   index_t query_begin, query_end;  // of the block's, and of the sequence's
   index_t key_begin, key_end;
   DropoutMask mask;
+
+  //! What makes up for the keys that are dropped.
+  [[nodiscard]] __device__ float kept_scale() const { return mask.active() ? mask.scale : 1.0f; }
 
   __device__ explicit CudaQueries(const CudaHead& problem)
       : head(problem),
@@ -288,28 +335,43 @@ struct CudaQueries {
     return static_cast<int>(rows.of_lane(lower) - rows.block_first);
   }
 
-  //! Calls `f(first, keys, values, factor)` for each tile of keys, from key `first` of the sequence
-  //! on, of which this warp sees any; `factor(lower, key)` is that of dropout, where the mask is
-  //! active. All threads of a block walk together.
+  //! Calls `f(first, keys, values, keeps)` for each tile of keys, from key `first` of the sequence
+  //! on, of which this warp sees any; `keeps(lower, key)` is whether dropout keeps it, where the
+  //! mask is active. All threads of a block walk together.
   template <class F>
   __device__ void for_each_tile(SharedWords shared, AnyHeadRows<const void> k,
                                 AnyHeadRows<const void> v, F f) const {
-    const Tile keys = shared.tile<Tile>(tile_rows), values = shared.tile<Tile>(tile_rows);
-    const TileSource<Products, Columns> sources[] = {{keys, head, k}, {values, head, v}};
-    const KeptKeys kept(shared.next, mask);
+    constexpr int stages = attention_stages<Products, Columns, Own>;
+    const Tile keys = shared.tile<Tile>(stages * tile_rows);
+    const Tile values = shared.tile<Tile>(stages * tile_rows);
+    const KeptKeys kept(shared.next);
     const index_t seen_by_block = seen(rows.block_first + rows.block_rows - 1);
     const index_t seen_by_warp = rows.warp_is_empty() ? 0 : seen(rows.first() + warp_rows - 1);
-    for (index_t first = 0; first < seen_by_block; first += tile_rows) {
-      __syncthreads();
+    const auto of_stage = [](Tile tiles, int stage) { return Tile{tiles.row(stage * tile_rows)}; };
+    const auto load = [&](index_t first, int stage) {
+      const TileSource<Products, Columns> sources[] = {{of_stage(keys, stage), head, k},
+                                                       {of_stage(values, stage), head, v}};
       load_rows(sources, tile_rows, key_begin + first, key_end);
+    };
+    int stage = 0;
+    if (stages == 2 && seen_by_block > 0) load(0, 0);
+    for (index_t first = 0; first < seen_by_block; first += tile_rows) {
+      if constexpr (stages == 1) {
+        __syncthreads();
+        load(first, 0);
+      }
+      wait_for_rows();
+      if (stages == 2 && first + tile_rows < seen_by_block) load(first + tile_rows, 1 - stage);
       const int in_group = static_cast<int>(first % DropoutMask::group_columns);
       if (mask.active() && in_group == 0) {
         kept.draw(mask, head.query_keys, query_begin, query_end, rows.block_rows, first);
+        __syncthreads();
       }
-      __syncthreads();
-      if (first >= seen_by_warp) continue;
-      f(first, keys, values,
-        [&](int lower, int key) { return kept.factor(row_in_block(lower), in_group, key); });
+      if (first < seen_by_warp) {
+        f(first, of_stage(keys, stage), of_stage(values, stage),
+          [&](int lower, int key) { return kept.keeps(row_in_block(lower), in_group, key); });
+      }
+      if (stages == 2) stage = 1 - stage;
     }
   }
 };

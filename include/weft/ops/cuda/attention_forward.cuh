@@ -15,7 +15,7 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>,
                                   attention_blocks<Products, Columns, 1>())
     attention_kernel(CudaHead head, AnyHeadRows<const void> q, AnyHeadRows<const void> k,
                      AnyHeadRows<const void> v, AnyHeadRows<void> out, float* log_sums) {
-  using Block = CudaQueries<Products, Columns>;
+  using Block = CudaQueries<Products, Columns, 1>;
   const Block block(head);
   const BlockRows& rows = block.rows;
   if (rows.block_is_empty()) return;
@@ -26,16 +26,16 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>,
 
   const float scale = head.scale * log2_e;
   const index_t seen[2] = {block.seen(rows.of_lane(0)), block.seen(rows.of_lane(1))};
-  // Of this lane's two rows: the largest score yet, and its share of the sum of exponentials.
+  // Of this lane's two rows: the largest score yet, before it is scaled, and its share of the sum
+  // of exponentials.
   float largest[2] = {weft::detail::minus_infinity, weft::detail::minus_infinity};
   float total[2] = {};
   WarpPiece sums[Columns / 8] = {};
-  block.for_each_tile(shared, k, v, [&](index_t first, auto keys, auto values, auto factor) {
+  block.for_each_tile(shared, k, v, [&](index_t first, auto keys, auto values, auto keeps) {
     constexpr int R = Block::tile_rows;
     WarpPiece scores[R / 8];
     multiply_by_rows<R>(scores, queries, rows.in_block, keys);
     float now[2] = {largest[0], largest[1]};
-    for_each_element(scores, [&](float& score, int, int) { score *= scale; });
     const int visible[2] = {rows_below<R>(seen[0], first), rows_below<R>(seen[1], first)};
     if (visible[0] < R || visible[1] < R) {  // few tiles have keys that a query does not see
       for_each_element(scores, [&](float& score, int lower, int key) {
@@ -48,17 +48,19 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>,
 #pragma unroll
     for (int lower = 0; lower < 2; ++lower) {
       now[lower] = row_max(now[lower]);
-      base[lower] = now[lower] == weft::detail::minus_infinity ? 0.0f : now[lower];
-      rescale[lower] = ptx::exp2(largest[lower] - base[lower]);
+      base[lower] = now[lower] == weft::detail::minus_infinity ? 0.0f : now[lower] * scale;
+      rescale[lower] = ptx::exp2(largest[lower] * scale - base[lower]);
       largest[lower] = now[lower];
       total[lower] *= rescale[lower];
     }
     for_each_element(scores, [&](float& score, int lower, int) {
-      score = ptx::exp2(score - base[lower]);
+      score = ptx::exp2(score * scale - base[lower]);
       total[lower] += score;
     });
     if (block.mask.active()) {
-      for_each_element(scores, [&](float& p, int lower, int key) { p *= factor(lower, key); });
+      for_each_element(scores, [&](float& p, int lower, int key) {
+        if (!keeps(lower, key)) p = 0.0f;
+      });
     }
     for_each_element(sums, [&](float& sum, int lower, int) { sum *= rescale[lower]; });
     add_weighted_rows<R>(sums, scores, values);
@@ -72,9 +74,9 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>,
     const index_t row = rows.of_lane(lower);
     if (row < rows.count && threadIdx.x % 4 == 0) {
       log_sums[head.place(rows.begin + row)] =
-          blind ? 0.0f : (largest[lower] + log2f(total[lower])) * ln_2;
+          blind ? 0.0f : (largest[lower] * scale + log2f(total[lower])) * ln_2;
     }
-    total[lower] = blind ? 0.0f : 1.0f / total[lower];
+    total[lower] = blind ? 0.0f : block.kept_scale() / total[lower];
   }
   store_rows<Products>(head, rows, sums, out, [&](int lower) { return total[lower]; });
 }

@@ -44,14 +44,9 @@ struct RoundedProducts {
     std::uint32_t words[4];
   };
 
-  //! Writes four neighbours, the first of which is column c.
-  __device__ static void store(std::uint32_t* row, int c, float4 x) {
-    *reinterpret_cast<uint2*>(row + c / 2) = {ptx::rounded_pair<Rounded>(x.x, x.y),
-                                              ptx::rounded_pair<Rounded>(x.z, x.w)};
-  }
-  //! The same of numbers that are rounded.
-  __device__ static void store(std::uint32_t* row, int c, ushort4 x) {
-    *reinterpret_cast<ushort4*>(row + c / 2) = x;
+  //! A word of two neighbours.
+  __device__ static std::uint32_t word(const float (&x)[per_word]) {
+    return ptx::rounded_pair<Rounded>(x[0], x[1]);
   }
 
   //! The left factor from words as they lie in a row, or as `mma` has them.
@@ -112,10 +107,8 @@ struct FloatProducts {
     std::uint32_t large[4], small[4];
   };
 
-  //! Writes four neighbours, the first of which is column c.
-  __device__ static void store(std::uint32_t* row, int c, float4 x) {
-    *reinterpret_cast<float4*>(row + c) = x;
-  }
+  //! A word of one number.
+  __device__ static std::uint32_t word(const float (&x)[per_word]) { return __float_as_uint(x[0]); }
 
   //! The left factor from words as they lie in a row, or as `mma` has them.
   __device__ static Left left(const std::uint32_t (&words)[4]) {
