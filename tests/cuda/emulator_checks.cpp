@@ -196,3 +196,28 @@ TEST_CASE("sectors of global memory and passes over banks are counted") {
   CHECK(counts.sectors == 1);
   CHECK(counts.shared_passes == 1);
 }
+
+TEST_CASE("copies come when they are waited for, and nobody reads before or meanwhile") {
+  const Words words(128);
+  words.fill(std::vector<std::uint32_t>(128, 5));
+  // Thread 0 copies the first 4 words; thread 1 reads one.
+  const std::string copy =
+      "setp.eq.s32 %p1, %r1, 0;\nmov.u32 %r8, 16;\n"
+      "@%p1 cp.async.cg.shared.global [%r2], [%rd2], 16, %r8;\n";
+  const std::string wait = "cp.async.wait_all;\n", barrier = "bar.sync 0;\n";
+  const std::string read =
+      "@!%p1 ld.shared.u32 %r7, [%r2];\n@!%p1 st.global.u32 [%rd2+256], %r7;\n";
+  CHECK(refusal(copy + wait + barrier + read, words.data(), 2) == "");
+  CHECK_THAT(refusal(copy + barrier + read + wait, words.data(), 2), Catch::Contains("a race"));
+  CHECK_THAT(refusal(copy + wait + read, words.data(), 2), Catch::Contains("a race"));
+  // What is read is copied over too early.
+  CHECK_THAT(refusal(copy + wait + barrier + read + copy + barrier + wait, words.data(), 2),
+             Catch::Contains("a race"));
+  run(copy + wait + barrier + read, words.data(), 2);
+  CHECK(words.data()[64] == 5);
+  // As many zeros.
+  run("mov.u32 %r8, 0;\ncp.async.cg.shared.global [%r2], [%rd2], 16, %r8;\n" + wait +
+          "ld.shared.u32 %r7, [%r2];\nst.global.u32 [%rd2+256], %r7;\n",
+      words.data(), 1);
+  CHECK(words.data()[64] == 0);
+}

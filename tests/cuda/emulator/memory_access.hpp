@@ -106,8 +106,9 @@ void store(Warp& warp, const Instruction& now, Mask lanes) {
   count_request<S>(warp, addresses, lanes, bytes);
 }
 
-//! Reads 16 bytes of global memory, or as many zeros, for `end_copies` to write. operands: to,
-//! from, how many are read.
+//! Reads 16 bytes of global memory, or as many zeros, for `end_copies` to write. They may be
+//! written at any time until then, so the place counts as written now too, and holds NaN. operands:
+//! to, from, how many are read.
 inline void begin_copy(Warp& warp, const Instruction& now, Mask lanes) {
   std::uint64_t addresses[warp_size] = {};
   Mask reading = 0;
@@ -120,6 +121,7 @@ inline void begin_copy(Warp& warp, const Instruction& now, Mask lanes) {
       std::memcpy(copy.bytes,
                   bytes_at<Space::global>(warp, addresses[lane], 16, lane, Access::read), 16);
     }
+    std::memset(bytes_at<Space::shared>(warp, copy.to, 16, lane, Access::write), 0xff, 16);
     warp.copies.push_back(copy);
   }
   count_request<Space::global>(warp, addresses, reading, 16);

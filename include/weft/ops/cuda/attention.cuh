@@ -111,9 +111,6 @@ void attention_backward(Cuda& device, const AttentionBackward<Cuda>& a, Head siz
   const SequenceLayout<Cuda>& queries = *a.problem.query_layout;
   const SequenceLayout<Cuda>& keys = *a.problem.key_layout;
   const Tensor<float, Cuda> deltas(device, {queries.rows(), a.problem.heads});
-  device.for_rows(
-      queries.rows() * a.problem.heads, a.problem.head_size,
-      AttentionDeltaRow{a.out, a.dout, a.problem.heads, a.problem.head_size, deltas.data()});
   with_attention_kernels(device, size, a.problem.head_size, [&](auto products, auto columns) {
     using Products = decltype(products);
     const auto rows_of = [&](const SequenceLayout<Cuda>& layout, auto words) {
@@ -123,8 +120,8 @@ void attention_backward(Cuda& device, const AttentionBackward<Cuda>& a, Head siz
     const int query_rows = rows_of(queries, of_queries);
     device.launch("attention_backward for queries",
                   attention_grid(a.problem, queries, query_rows, of_queries(query_rows)),
-                  attention_query_gradients<Products, columns()>, head, a.q, a.k, a.v, a.log_sums,
-                  deltas.data(), a.dout, a.dq);
+                  attention_query_gradients<Products, columns()>, head, a.q, a.k, a.v, a.out,
+                  a.log_sums, deltas.data(), a.dout, a.dq);
     constexpr auto of_keys = key_words<Products, columns()>;
     const int key_rows = rows_of(keys, of_keys);
     CudaGrid key_grid = attention_grid(a.problem, keys, key_rows, of_keys(key_rows));

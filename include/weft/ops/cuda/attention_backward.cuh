@@ -10,29 +10,30 @@
 
 namespace weft::ops::detail {
 
-//! deltas[row, head] = the sum over channels of out dout, which is that over keys of p dp.
-struct AttentionDeltaRow {
-  AnyHeadRows<const void> out, dout;
-  index_t heads, head_size;
-  float* deltas;
-
-  template <class Lanes>
-  __device__ void operator()(Lanes lanes, index_t n) const {
-    const index_t row = n / heads, channel = n % heads * head_size;
-    const AnyFloats<const void> a = out.data + (row * out.stride + channel);
-    const AnyFloats<const void> b = dout.data + (row * dout.stride + channel);
-    deltas[n] =
-        lanes.sum(head_size, [&](index_t c) { return simd::load(a, c) * simd::load(b, c); });
+//! The sum over channels of out dout in one row of a head, which is that over keys of p dp: by the
+//! four lanes that have the row.
+__device__ inline float row_delta(const CudaHead& head, AnyHeadRows<const void> out,
+                                  AnyHeadRows<const void> dout, index_t row) {
+  const AnyFloats<const void> a = out.data + (row * out.stride + head.channel());
+  const AnyFloats<const void> b = dout.data + (row * dout.stride + head.channel());
+  const int lane = static_cast<int>(threadIdx.x % 4), size = static_cast<int>(head.head_size);
+  float sum = 0.0f;
+#pragma unroll 4
+  for (int c = lane; c < size; c += 4) {
+    sum += simd::load(a, index_t{c}) * simd::load(b, index_t{c});
   }
-};
+  return sum;
+}
 
-//! A block has the queries that it has in the forward pass, and finds their gradients.
+//! A block has the queries that it has in the forward pass, and finds their gradients, and `deltas`
+//! for the other kernel.
 template <class Products, int Columns>
 __global__ void __launch_bounds__(32 * attention_warps<Columns>,
                                   attention_blocks<Products, Columns, 2>())
     attention_query_gradients(CudaHead head, AnyHeadRows<const void> q, AnyHeadRows<const void> k,
-                              AnyHeadRows<const void> v, const float* log_sums, const float* deltas,
-                              AnyHeadRows<const void> dout, AnyHeadRows<void> dq) {
+                              AnyHeadRows<const void> v, AnyHeadRows<const void> out,
+                              const float* log_sums, float* deltas, AnyHeadRows<const void> dout,
+                              AnyHeadRows<void> dq) {
   using Block = CudaQueries<Products, Columns, 2>;
   const Block block(head);
   const BlockRows& rows = block.rows;
@@ -52,7 +53,8 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>,
     const index_t at = head.place(rows.begin + row);
     seen[lower] = is_there ? block.seen(row) : 0;
     log_sum[lower] = is_there ? log_sums[at] * log2_e : 0.0f;
-    delta[lower] = is_there ? deltas[at] : 0.0f;
+    delta[lower] = row_sum(is_there ? row_delta(head, out, dout, rows.begin + row) : 0.0f);
+    if (is_there && threadIdx.x % 4 == 0) deltas[at] = delta[lower];
   }
   WarpPiece sums[Columns / 8] = {};
   const float kept_scale = block.kept_scale();

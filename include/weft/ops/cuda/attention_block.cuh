@@ -205,26 +205,40 @@ __device__ int rows_below(index_t end, index_t first) {
   return end >= first + R ? R : end > first ? static_cast<int>(end - first) : 0;
 }
 
+//! Two neighbours, of which the first lies at a multiple of both.
+__device__ inline void store_pair(float* at, float first, float second) {
+  *reinterpret_cast<float2*>(at) = make_float2(first, second);
+}
+template <class Rounded>
+__device__ void store_pair(Rounded* at, float first, float second) {
+  *reinterpret_cast<std::uint32_t*>(at) = ptx::rounded_pair<Rounded>(first, second);
+}
+
 //! Writes this warp's rows as numbers of type T, each times factor(lower), from channel `first` of
 //! the head on.
 template <class T, int Pieces, class Factor>
 __device__ void store_numbers(const CudaHead& head, const BlockRows& rows,
                               WarpPiece (&sums)[Pieces], AnyHeadRows<void> to, Factor factor,
                               int first) {
-  const int t = static_cast<int>(threadIdx.x % 4);
+  const int columns = static_cast<int>(head.head_size) - first;
+  T* const begin = to.data.as<T>() + rows.begin * to.stride + head.channel() + first;
+  const bool in_pairs = columns % 2 == 0 && to.stride % 2 == 0 &&
+                        reinterpret_cast<std::uintptr_t>(begin) % (2 * sizeof(T)) == 0;
 #pragma unroll
   for (int lower = 0; lower < 2; ++lower) {
     const index_t row = rows.of_lane(lower);
     if (row >= rows.count) continue;
     const float by = factor(lower);
-    T* const at = to.data.as<T>() + (rows.begin + row) * to.stride + head.channel() + first;
-    const int columns = static_cast<int>(head.head_size) - first;
+    T* const at = begin + row * to.stride;
 #pragma unroll
     for (int n = 0; n < Pieces; ++n) {
-#pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        const int c = n * 8 + t * 2 + i;
-        if (c < columns) at[c] = T(sums[n][2 * lower + i] * by);
+      const int c = n * 8 + static_cast<int>(threadIdx.x % 4) * 2;
+      const float x = sums[n][2 * lower] * by, y = sums[n][2 * lower + 1] * by;
+      if (in_pairs && c < columns) {
+        store_pair(at + c, x, y);
+      } else {
+        if (c < columns) at[c] = T(x);
+        if (c + 1 < columns) at[c + 1] = T(y);
       }
     }
   }
