@@ -221,3 +221,39 @@ TEST_CASE("copies come when they are waited for, and nobody reads before or mean
       words.data(), 1);
   CHECK(words.data()[64] == 0);
 }
+
+TEST_CASE("what is under way when a thread ends, or was never written, is refused") {
+  const Words words(64);
+  words.fill({1, 2, 3, 4});
+  const std::string copy = "mov.u32 %r8, 16;\ncp.async.cg.shared.global [%r2], [%rd2], 16, %r8;\n";
+  CHECK_THAT(refusal(copy, words.data(), 1), Catch::Contains("ends before its copies have come"));
+  // Whoever waits for a barrier alone has not waited for the copy.
+  CHECK_THAT(refusal(copy + "bar.sync 0;\nld.shared.u32 %r7, [%r2];\nbar.sync 0;\n"
+                            "cp.async.wait_all;\n",
+                     words.data(), 1),
+             Catch::Contains("a race"));
+  CHECK_THAT(refusal("mov.u32 %r8, 8;\ncp.async.cg.shared.global [%r2], [%rd2], 16, %r8;\n",
+                     words.data(), 1),
+             Catch::Contains("copies 8 bytes"));
+  CHECK_THAT(refusal("atom.global.add.u32 %r5, [%rd2+128], 1;\n", words.data(), 1),
+             Catch::Contains("bytes that nothing has written"));
+}
+
+TEST_CASE("atomics have an order, and what is read beside them has none") {
+  const Words words(64);
+  const std::string add = "atom.shared.add.u32 %r5, [%r2], 1;\n";
+  const std::string clear = "setp.eq.s32 %p1, %r1, 0;\n@%p1 st.shared.u32 [%r2], 0;\nbar.sync 0;\n";
+  CHECK(refusal(clear + add + "bar.sync 0;\nld.shared.u32 %r6, [%r2];\n", words.data(), 64) == "");
+  CHECK_THAT(refusal(clear + add + "ld.shared.u32 %r6, [%r2];\n", words.data(), 64),
+             Catch::Contains("a race"));
+}
+
+TEST_CASE("a copy of what nobody has written is not written") {
+  const Words from(64), to(64);
+  auto& memory = Memory::of_all();
+  from.fill({1, 2});
+  memory.copied(to.data(), from.data(), 16);
+  CHECK(refusal("ld.global.u32 %r5, [%rd2+4];\n", to.data(), 1) == "");
+  CHECK_THAT(refusal("ld.global.u32 %r5, [%rd2+8];\n", to.data(), 1),
+             Catch::Contains("bytes that nothing has written"));
+}

@@ -265,7 +265,7 @@ struct Lengths {
   std::vector<index_t> queries, keys;
 };
 //! Shorter and longer than a block of queries and a tile of keys; one has no keys.
-const Lengths others = {{1, 7, 40, 150}, {150, 1, 33, 0}},
+const Lengths others = {{1, 7, 40, 150, 0}, {150, 1, 33, 0, 70}},
               themselves = {{1, 7, 40, 150}, {1, 7, 40, 150}};
 //! A block of keys has one warp, a tile of queries more rows than that has threads.
 const Lengths few_keys = {{50, 40, 3}, {16, 3, 10}};
@@ -395,7 +395,8 @@ TEST_CASE("blocks of attention have as many warps as shared memory has room for"
         constexpr index_t most = attention_warps<columns()> * warp_rows;
         const int rows = attention_block_rows<columns()>(/*longest=*/4000, shared_bytes, words);
         CHECK(4 * words(rows) <= shared_bytes);
-        CHECK((rows == most || 4 * words(rows + warp_rows) > shared_bytes));
+        CHECK((rows == most || 4 * words(2 * rows) > shared_bytes));
+        CHECK(ops::DropoutMask::group_columns % rows == 0);
         CHECK(attention_block_rows<columns()>(/*longest=*/17, shared_bytes, words) == 32);
       };
       room(query_words<Products, columns(), 1>);

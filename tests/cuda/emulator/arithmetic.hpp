@@ -8,12 +8,15 @@
 
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
-#include <initializer_list>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <string_view>
+#include <tuple>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <weft/core/bfloat16.hpp>
@@ -233,15 +236,14 @@ inline std::map<std::string_view, Operation> arithmetic() {
   all["popc.b32"] = computed<u32, u32>([](u32 a) { return static_cast<u32>(std::popcount(a)); });
   all["clz.b32"] = computed<u32, u32>([](u32 a) { return static_cast<u32>(std::countl_zero(a)); });
   // So many bits from a place on.
-  const auto field = [](u32 place, u32 width) {
+  static constexpr auto field = [](u32 place, u32 width) {
     const u64 ones = width >= 32 ? ~u32{0} : (u64{1} << width) - 1;
     return place >= 32 ? u32{0} : static_cast<u32>(ones << place);
   };
   all["bmsk.clamp.b32"] = computed<u32, u32, u32>(field);
   all["bfi.b32"] = computed<u32, u32, u32, u32, u32>([](u32 a, u32 b, u32 place, u32 width) {
-    const u64 ones = width >= 32 ? ~u32{0} : (u64{1} << width) - 1;
-    const u32 mask = place >= 32 ? 0u : static_cast<u32>(ones << place);
-    return (b & ~mask) | (place >= 32 ? 0u : (a << place & mask));
+    const u32 mask = field(place, width);
+    return (b & ~mask) | (place < 32 ? a << place & mask : 0u);
   });
 
   all["mov.b16"] = all["mov.u16"] = all["mov.s16"] =

@@ -20,6 +20,17 @@ emulator::Product& of(cublasLtMatmulDesc_t product) {
   return *reinterpret_cast<emulator::Product*>(product);
 }
 
+std::size_t bytes_of(const emulator::Layout& layout) { return layout.type == CUDA_R_32F ? 4 : 2; }
+
+//! Calls `f(first, bytes)` for each column of a matrix, which has no gaps.
+template <class F>
+void for_columns(const emulator::Layout& layout, const void* first, const F& f) {
+  for (std::uint64_t c = 0; c < layout.columns; ++c) {
+    const std::uint64_t begin = c * static_cast<std::uint64_t>(layout.leading) * bytes_of(layout);
+    f(static_cast<const std::byte*>(first) + begin, layout.rows * bytes_of(layout));
+  }
+}
+
 }  // namespace
 
 extern "C" {
@@ -95,19 +106,29 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, co
                 left = of(of_a), b, right = of(of_b), old = *static_cast<const float*>(beta), d,
                 result = of(of_d), gpu = stream->gpu()] {
         auto& memory = emulator::Memory::of_all();
-        for (const void* array : {a, b, static_cast<const void*>(d)}) {
-          if (memory.gpu_of(array) != gpu)
-            emulator::end("emulated GPU: a product of another GPU's memory");
+        if (memory.gpu_of(d) != gpu) emulator::end("emulated GPU: a product for another GPU");
+        if (product.epilogue == CUBLASLT_EPILOGUE_BIAS ||
+            product.epilogue == CUBLASLT_EPILOGUE_RELU_BIAS) {
+          memory.expect_written(product.bias, result.rows * bytes_of(result), gpu);
         }
+        for_columns(left, a, [&](const void* column, std::size_t bytes) {
+          memory.expect_written(column, bytes, gpu);
+        });
+        for_columns(right, b, [&](const void* column, std::size_t bytes) {
+          memory.expect_written(column, bytes, gpu);
+        });
+        for_columns(result, d, [&](const void* column, std::size_t bytes) {
+          if (old != 0.0f) {
+            memory.expect_written(column, bytes, gpu);
+          } else {
+            memory.expect_room(column, bytes);
+          }
+        });
         emulator::multiply(product, scale, a, left, b, right, old, d, result);
-        const std::size_t bytes = result.type == CUDA_R_32F ? 4 : 2;
-        for (std::uint64_t c = 0; c < result.columns; ++c) {
-          memory.written(
-              static_cast<std::byte*>(d) + c * static_cast<std::uint64_t>(result.leading) * bytes,
-              result.rows * bytes);
-        }
+        for_columns(result, d,
+                    [&](const void* column, std::size_t bytes) { memory.written(column, bytes); });
         if (product.epilogue == CUBLASLT_EPILOGUE_BGRADB)
-          memory.written(product.bias, result.columns * bytes);
+          memory.written(product.bias, result.columns * bytes_of(result));
       });
   return CUBLAS_STATUS_SUCCESS;
 }

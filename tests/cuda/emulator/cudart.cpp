@@ -6,7 +6,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -27,7 +29,22 @@ namespace {
 thread_local int current_gpu = 0;
 thread_local bool is_recording = false;
 
-constexpr std::size_t shared_unasked = 48 * 1024, shared_at_most = 227 * 1024;
+//! What the last call that failed in this thread said, for `cudaGetLastError`.
+thread_local cudaError_t last_error = cudaSuccess;
+
+cudaError_t said(cudaError_t status) {
+  if (status != cudaSuccess) last_error = status;
+  return status;
+}
+
+constexpr std::size_t shared_unasked = 48 * 1024;
+
+//! A Hopper's 227 KiB, or `EMULATED_SHARED_KIB`.
+std::size_t shared_at_most() {
+  static const char* const wanted = std::getenv("EMULATED_SHARED_KIB");
+  static const std::size_t kib = wanted == nullptr ? 227 : std::strtoul(wanted, nullptr, 10);
+  return kib * 1024;
+}
 
 //! A function of the host that stands for a kernel.
 struct Entry {
@@ -181,20 +198,20 @@ cudaError_t __cudaGetKernel(cudaKernel_t* kernel, const void* function) {
 }
 cudaError_t __cudaLaunchKernel(cudaKernel_t kernel, dim3 blocks, dim3 threads, void** arguments,
                                size_t shared, cudaStream_t stream) {
-  return launch(kernel, blocks, threads, arguments, shared, stream);
+  return said(launch(kernel, blocks, threads, arguments, shared, stream));
 }
 cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* function,
                                 void** arguments) {
-  return launch(function, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes,
-                config->stream);
+  return said(launch(function, config->gridDim, config->blockDim, arguments,
+                     config->dynamicSmemBytes, config->stream));
 }
 
 // Errors.
 
 const char* cudaGetErrorName(cudaError_t) { return "an error of the emulated GPU"; }
 const char* cudaGetErrorString(cudaError_t) { return "refused by the emulated GPU"; }
-cudaError_t cudaGetLastError() { return cudaSuccess; }
-cudaError_t cudaPeekAtLastError() { return cudaSuccess; }
+cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
+cudaError_t cudaPeekAtLastError() { return last_error; }
 
 // GPUs.
 
@@ -236,7 +253,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
   switch (attribute) {
     case cudaDevAttrMaxSharedMemoryPerBlockOptin:
-      *value = static_cast<int>(shared_at_most);
+      *value = static_cast<int>(shared_at_most());
       break;
     case cudaDevAttrMaxSharedMemoryPerBlock:
       *value = static_cast<int>(shared_unasked);
@@ -345,6 +362,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
 }
 cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
   emulator::queue(*stream, [=] {
+    emulator::Memory::of_all().expect_room(to, bytes);
     std::memset(to, value, bytes);
     emulator::Memory::of_all().written(to, bytes);
   });
@@ -433,7 +451,7 @@ cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribu
   Entry* const entry = entry_of(function);
   if (entry == nullptr) return cudaErrorInvalidDeviceFunction;
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
-  if (static_cast<std::size_t>(value) + entry->kernel->static_shared_bytes > shared_at_most)
+  if (static_cast<std::size_t>(value) + entry->kernel->static_shared_bytes > shared_at_most())
     return cudaErrorInvalidValue;
   shared_allowed(*entry) = static_cast<std::size_t>(value);
   return cudaSuccess;

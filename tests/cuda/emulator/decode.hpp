@@ -369,12 +369,11 @@ class Decoder {
     now.element_bytes = bytes_of(transfer.type);
     now.is_signed = transfer.type[0] == 's';
     const auto results = elements_of(operands[0]);
+    now.register_bytes = register_bytes_of(results, now);
     for (std::size_t i = 0; i < results.size(); ++i) {
       // Where nobody reads an element.
-      const auto of_result =
-          results[i] == "_" ? Register{nobody(), 4} : operand(results[i], now.element_bytes, true);
-      now.operands[i] = of_result.place;
-      now.register_bytes = of_result.bytes;
+      now.operands[i] =
+          results[i] == "_" ? nobody() : operand(results[i], now.register_bytes).place;
     }
     now.operands[now.elements] = address(now, operands[1]);
     now.kind = kind_of(transfer.space, Kind::global_load);
@@ -382,12 +381,28 @@ class Decoder {
               : transfer.space == Space::local    ? load<Space::local>
               : transfer.space == Space::shared   ? load<Space::shared>
                                                   : load<Space::global>;
-    if (name.find("volatile") != std::string_view::npos) kernel_.waits_for_blocks = true;
+    if (transfer.space == Space::global && name.find("volatile") != std::string_view::npos) {
+      kernel_.waits_for_blocks = true;
+    }
   }
 
   std::uint32_t nobody() {
     align_registers(8);
     return new_register(8);
+  }
+
+  //! The width of the registers among the elements of a load or a store; of an element, if there
+  //! are none.
+  unsigned register_bytes_of(const std::vector<std::string_view>& elements,
+                             const Instruction& now) const {
+    unsigned bytes = 0;
+    for (const auto element : elements) {
+      const auto found = find_register(element);
+      if (!found) continue;
+      if (bytes != 0 && bytes != found->bytes) unknown(std::string(now.text));
+      bytes = found->bytes;
+    }
+    return bytes == 0 ? now.element_bytes : bytes;
   }
 
   void decode_store(Instruction& now, std::string_view name,
@@ -397,15 +412,9 @@ class Decoder {
     now.element_bytes = bytes_of(transfer.type);
     now.operands[0] = address(now, operands[0]);
     const auto values = elements_of(operands[1]);
+    now.register_bytes = register_bytes_of(values, now);
     for (std::size_t i = 0; i < values.size(); ++i) {
-      const auto of_value = operand(values[i], now.element_bytes, true);
-      now.operands[1 + i] = of_value.place;
-      now.register_bytes = of_value.bytes;
-      // A literal among registers has their width.
-    }
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      if (!find_register(values[i]))
-        now.operands[1 + i] = operand(values[i], now.register_bytes).place;
+      now.operands[1 + i] = operand(values[i], now.register_bytes).place;
     }
     now.kind = kind_of(transfer.space, Kind::global_store);
     now.run = transfer.space == Space::local    ? store<Space::local>
@@ -433,9 +442,9 @@ class Decoder {
       branches_.emplace_back(kernel_.instructions.size(), operands[0]);
     } else if (name == "ret" || name == "exit") {
       now.flow = Flow::leave;
-    } else if (name == "bar.sync" && operands.size() == 1) {
+    } else if (name == "bar.sync" && operands.size() == 1 && operands[0] == "0") {
       now.flow = Flow::barrier;
-    } else if (name == "bar.red.or.pred") {
+    } else if (name == "bar.red.or.pred" && operands.size() == 3 && operands[1] == "0") {
       now.flow = Flow::barrier;
       now.operands[0] = operand(operands[0], 0).place;
       now.operands[1] = operand(operands[2], 0).place;
@@ -448,7 +457,7 @@ class Decoder {
       if (now.address_bytes != 8 || now.offset != 0) unknown(std::string(now.text));
       now.operands[2] = operand(operands[3], 4).place;
       now.kind = Kind::global_load;
-      now.run = begin_copy;
+      now.run = begin_copies;
     } else if (name == "cp.async.wait_all") {
       now.run = end_copies;
     } else if (name.starts_with("membar") || name.starts_with("fence")) {

@@ -14,6 +14,7 @@
 #include <map>
 #include <mutex>
 
+#include "statements.hpp"
 #include "touch.hpp"
 
 namespace emulator {
@@ -87,8 +88,8 @@ class Memory {
     const auto another = [&](std::uint32_t who) { return who >= first_ && who != block; };
     for (unsigned i = 0; i < bytes; ++i) {
       History& of = history[i];
+      if (access != Access::write && of.writer == 0) return "bytes that nothing has written";
       if (access == Access::read) {
-        if (of.writer == 0) return "bytes that nothing has written";
         if (another(of.writer)) return "bytes that another block of the launch writes";
         if (another(of.reader)) of.reader_before = of.reader;
         of.reader = block;
@@ -105,7 +106,31 @@ class Memory {
     return nullptr;
   }
 
-  //! Bytes that a copy or a library writes.
+  //! Ends the program if bytes begin in an allocation and end behind it. (Others are the host's.)
+  void expect_room(const void* data, std::size_t bytes) const {
+    const std::lock_guard lock(mutex_);
+    const auto address = reinterpret_cast<std::uint64_t>(data);
+    const Piece piece = find(address);
+    if (piece.bytes > 0 && address + bytes > piece.begin + piece.bytes) {
+      end("emulated GPU: a copy, or a product, goes behind an allocation's end");
+    }
+  }
+
+  //! Ends the program unless the bytes are that GPU's and have been written.
+  void expect_written(const void* data, std::size_t bytes, int gpu) const {
+    expect_room(data, bytes);
+    const std::lock_guard lock(mutex_);
+    const auto address = reinterpret_cast<std::uint64_t>(data);
+    const Piece piece = find(address);
+    if (piece.gpu != gpu) end("emulated GPU: a product reads memory of another GPU");
+    const History* const history = piece.history + (address - piece.begin);
+    for (std::size_t i = 0; i < bytes; ++i) {
+      if (history[i].writer == 0)
+        end("emulated GPU: a product reads bytes that nothing has written");
+    }
+  }
+
+  //! Bytes that something other than a block has written.
   void written(const void* data, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     const auto address = reinterpret_cast<std::uint64_t>(data);
@@ -114,6 +139,22 @@ class Memory {
     History* const history = piece.history + (address - piece.begin);
     for (std::size_t i = 0; i < bytes; ++i) {
       if (history[i].writer == 0) history[i].writer = by_no_block;
+    }
+  }
+
+  //! Bytes that were copied: what nobody had written is still nobody's. The host's count as
+  //! written.
+  void copied(const void* to, const void* from, std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    const auto target = reinterpret_cast<std::uint64_t>(to);
+    const auto source = reinterpret_cast<std::uint64_t>(from);
+    const Piece of_target = find(target), of_source = find(source);
+    if (of_target.bytes == 0) return;
+    History* const history = of_target.history + (target - of_target.begin);
+    for (std::size_t i = 0; i < bytes; ++i) {
+      const bool is_written =
+          of_source.bytes == 0 || of_source.history[source - of_source.begin + i].writer != 0;
+      history[i].writer = is_written ? by_no_block : 0;
     }
   }
 

@@ -48,7 +48,8 @@ std::byte* bytes_at(Warp& warp, std::uint64_t address, unsigned bytes, unsigned 
     return warp.local(lane) + address;
   } else if constexpr (S == Space::shared) {
     within(block.shared.size(), "shared memory");
-    if (block.history.races(address, bytes, access, warp.touch(lane))) {
+    if (block.history.races(address, bytes, access, warp.touch(lane)) ||
+        block.is_being_copied(address, bytes)) {
       warp.refuse("byte " + std::to_string(address) + " of shared memory: a race", lane);
     }
     return block.shared.data() + address;
@@ -64,6 +65,7 @@ std::byte* bytes_at(Warp& warp, std::uint64_t address, unsigned bytes, unsigned 
 template <Space S>
 void count_request(Warp& warp, const std::uint64_t (&addresses)[warp_size], Mask lanes,
                    unsigned bytes) {
+  if (lanes == 0) return;
   if constexpr (S == Space::global) warp.block().counts->add_global(addresses, lanes, bytes);
   if constexpr (S == Space::shared) warp.block().counts->add_shared(addresses, lanes, bytes);
 }
@@ -107,32 +109,38 @@ void store(Warp& warp, const Instruction& now, Mask lanes) {
 }
 
 //! Reads 16 bytes of global memory, or as many zeros, for `end_copies` to write. They may be
-//! written at any time until then, so the place counts as written now too, and holds NaN. operands:
-//! to, from, how many are read.
-inline void begin_copy(Warp& warp, const Instruction& now, Mask lanes) {
-  std::uint64_t addresses[warp_size] = {};
+//! written at any time until then: the place is nobody else's. operands: to, from, how many are
+//! read.
+inline void begin_copies(Warp& warp, const Instruction& now, Mask lanes) {
+  std::uint64_t from[warp_size] = {}, to[warp_size] = {};
   Mask reading = 0;
   for (unsigned lane = 0; lane < warp_size; ++lane) {
     if ((lanes >> lane & 1u) == 0) continue;
-    Warp::Copy copy{lane, warp.at<std::uint32_t>(now.operands[0])[lane], {}};
-    if (warp.at<std::uint32_t>(now.operands[2])[lane] != 0) {
-      addresses[lane] = warp.at<std::uint64_t>(now.operands[1])[lane];
+    to[lane] = warp.at<std::uint32_t>(now.operands[0])[lane];
+    Warp::Copy copy{lane, to[lane], {}};
+    const std::uint32_t size = warp.at<std::uint32_t>(now.operands[2])[lane];
+    if (size != 0 && size != 16) warp.refuse("copies " + std::to_string(size) + " bytes", lane);
+    if (size != 0) {
+      from[lane] = warp.at<std::uint64_t>(now.operands[1])[lane];
       reading |= Mask{1} << lane;
-      std::memcpy(copy.bytes,
-                  bytes_at<Space::global>(warp, addresses[lane], 16, lane, Access::read), 16);
+      std::memcpy(copy.bytes, bytes_at<Space::global>(warp, from[lane], 16, lane, Access::read),
+                  16);
     }
-    std::memset(bytes_at<Space::shared>(warp, copy.to, 16, lane, Access::write), 0xff, 16);
+    bytes_at<Space::shared>(warp, to[lane], 16, lane, Access::write);
+    warp.block().mark_copies(to[lane], true);
     warp.copies.push_back(copy);
   }
-  count_request<Space::global>(warp, addresses, reading, 16);
+  count_request<Space::global>(warp, from, reading, 16);
+  count_request<Space::shared>(warp, to, lanes, 16);
 }
 
 //! Writes what the lanes have begun to copy.
 inline void end_copies(Warp& warp, const Instruction&, Mask lanes) {
   std::erase_if(warp.copies, [&](const Warp::Copy& copy) {
     if ((lanes >> copy.lane & 1u) == 0) return false;
-    std::memcpy(bytes_at<Space::shared>(warp, copy.to, 16, copy.lane, Access::write), copy.bytes,
-                16);
+    warp.block().mark_copies(copy.to, false);
+    std::byte* const to = bytes_at<Space::shared>(warp, copy.to, 16, copy.lane, Access::write);
+    std::memcpy(to, copy.bytes, 16);
     return true;
   });
 }

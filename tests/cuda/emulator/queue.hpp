@@ -40,8 +40,11 @@ inline void queue(Stream& stream, std::function<void()> task, KernelNode kernel 
 
 inline std::function<void()> copy_of(void* to, const void* from, std::size_t bytes) {
   return [=] {
+    auto& memory = Memory::of_all();
+    memory.expect_room(from, bytes);
+    memory.expect_room(to, bytes);
     std::memmove(to, from, bytes);
-    Memory::of_all().written(to, bytes);
+    memory.copied(to, from, bytes);
   };
 }
 

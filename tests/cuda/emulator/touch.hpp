@@ -43,8 +43,12 @@ class SharedHistory {
       if (!both_atomic && conflicts(writes_[i], now)) found = true;
       if (access == Access::read) {
         remember(reads_[i], now);
+        continue;
+      }
+      if (conflicts(reads_[i], now)) found = true;
+      if (both_atomic) {
+        remember(writes_[i], now);
       } else {
-        if (conflicts(reads_[i], now)) found = true;
         writes_[i] = now;
       }
     }

@@ -34,6 +34,7 @@ struct Block {
   SharedHistory history;
   std::uint32_t waits = 0;               // how often all have come
   bool any = false, any_of_all = false;  // what a barrier's reduction finds, and found
+  std::vector<bool> being_copied;        // of the bytes of `shared`
   Counts* counts = nullptr;
 
   //! Shared memory begins as NaN.
@@ -42,6 +43,17 @@ struct Block {
     any = false;
     std::fill(shared.begin(), shared.end(), std::byte{0xff});
     history.begin(shared.size());
+    being_copied.assign(shared.size(), false);
+  }
+
+  //! A copy of 16 bytes begins or ends.
+  void mark_copies(std::uint64_t address, bool begins) {
+    const auto first = being_copied.begin() + static_cast<std::ptrdiff_t>(address);
+    std::fill(first, first + 16, begins);
+  }
+  [[nodiscard]] bool is_being_copied(std::uint64_t address, unsigned bytes) const {
+    const auto first = being_copied.begin() + static_cast<std::ptrdiff_t>(address);
+    return std::find(first, first + bytes, true) != first + bytes;
   }
 
   //! All warps have come.
@@ -96,7 +108,6 @@ class Warp {
     const Instruction& barrier = block_->kernel->instructions[groups_[0].next];
     if (barrier.run != nullptr) barrier.run(*this, barrier, groups_[0].lanes);
     ++groups_[0].next;
-    groups_[0].waits = false;
     state_ = State::runs;
   }
 
@@ -145,6 +156,13 @@ class Warp {
     bool waits;  // for others of the warp
   };
 
+  //! The lanes that are furthest behind, of those that need not wait: they may meet others ahead.
+  Group take_group();
+  //! Lets them go on until they part, wait, end, or meet others.
+  void run_group(Group group);
+  //! Lanes have ended.
+  void leave(Mask lanes);
+
   [[nodiscard]] std::uint32_t value_of(Special special, unsigned thread) const {
     const Triple threads = block_->threads, blocks = block_->blocks, block = block_->number;
     switch (special) {
@@ -191,110 +209,94 @@ class Warp {
 };
 
 inline void Warp::run() {
+  while (state_ == State::runs) run_group(take_group());
+}
+
+inline Warp::Group Warp::take_group() {
+  auto chosen = groups_.end();
+  for (auto group = groups_.begin(); group != groups_.end(); ++group) {
+    if (!group->waits && (chosen == groups_.end() || group->next < chosen->next)) chosen = group;
+  }
+  if (chosen == groups_.end()) {
+    refuse("lanes of a warp wait for one another at different places",
+           static_cast<unsigned>(std::countr_zero(groups_.front().lanes)));
+  }
+  Group taken = *chosen;
+  groups_.erase(chosen);
+  // Those that are at the same place go along.
+  std::erase_if(groups_, [&](const Group& other) {
+    if (other.next != taken.next) return false;
+    taken.lanes |= other.lanes;
+    return true;
+  });
+  return taken;
+}
+
+inline void Warp::run_group(Group group) {
   const auto& instructions = block_->kernel->instructions;
-  Counts& counts = *block_->counts;
-  for (;;) {
-    // Those that are behind go first, and so meet those that wait ahead.
-    std::size_t chosen = groups_.size();
-    for (std::size_t i = 0; i < groups_.size(); ++i) {
-      if (!groups_[i].waits && (chosen == groups_.size() || groups_[i].next < groups_[chosen].next))
-        chosen = i;
+  // Until it comes to where others are, or goes back behind some.
+  const auto meets = [&] {
+    return std::any_of(groups_.begin(), groups_.end(), [&](const Group& other) {
+      return other.next == group.next || (!other.waits && other.next < group.next);
+    });
+  };
+  const auto count = [&](const Instruction& now, Mask lanes) {
+    block_->counts->add(now.kind, lanes);
+    ++block_->counts->visits[group.next];
+  };
+  for (bool first = true; first || groups_.empty() || !meets(); first = false) {
+    const Instruction& now = instructions[group.next];
+    current_ = &now;
+    Mask lanes = group.lanes;
+    if (now.guard != Instruction::no_register) {
+      const Mask predicate = mask(now.guard);
+      lanes &= now.guard_is_negated ? ~predicate : predicate;
     }
-    if (chosen == groups_.size()) {
-      refuse("lanes of a warp wait for one another at different places",
-             static_cast<unsigned>(std::countr_zero(groups_[0].lanes)));
+    const bool needs_all = now.flow == Flow::all_together || now.flow == Flow::barrier;
+    if (needs_all && lanes != alive_) {
+      group.waits = true;
+      groups_.push_back(group);
+      return;
     }
-    Group group = groups_[chosen];
-    groups_.erase(groups_.begin() + static_cast<std::ptrdiff_t>(chosen));
-    std::uint32_t meeting = ~std::uint32_t{0};
-    for (const Group& other : groups_) {
-      if (other.next >= group.next) meeting = std::min(meeting, other.next);
-    }
-    bool again = false;
-    while (!again) {
-      if (group.next >= meeting) {
-        for (auto other = groups_.begin(); other != groups_.end();) {
-          if (other->next == group.next) {
-            group.lanes |= other->lanes;
-            other = groups_.erase(other);
-          } else {
-            ++other;
-          }
-        }
-        groups_.push_back(group);
-        groups_.back().waits = false;
-        again = true;
+    count(now, lanes);
+    switch (now.flow) {
+      case Flow::next:
+      case Flow::all_together:
+        if (lanes != 0) now.run(*this, now, lanes);
+        ++group.next;
         break;
-      }
-      const Instruction& now = instructions[group.next];
-      current_ = &now;
-      Mask lanes = group.lanes;
-      if (now.guard != Instruction::no_register) {
-        const Mask predicate = mask(now.guard);
-        lanes &= now.guard_is_negated ? ~predicate : predicate;
-      }
-      counts.add(now.kind, lanes);
-      ++counts.visits[group.next];
-      switch (now.flow) {
-        case Flow::next:
-          if (lanes != 0) now.run(*this, now, lanes);
-          ++group.next;
-          break;
-        case Flow::all_together:
-          if (lanes == alive_) {
-            now.run(*this, now, lanes);
-            ++group.next;
-          } else {
-            group.waits = true;
-            groups_.push_back(group);
-            again = true;
-          }
-          break;
-        case Flow::barrier:
-          group.waits = true;
-          groups_.push_back(group);
-          if (lanes == alive_) {
-            if (now.run != nullptr && (mask(now.operands[1]) & lanes) != 0) block_->any = true;
-            state_ = State::at_barrier;
-            return;
-          }
-          again = true;
-          break;
-        case Flow::branch:
-          if (lanes == group.lanes) {
-            group.next = now.target;
-            // A way back may lie before others that wait.
-            meeting = ~std::uint32_t{0};
-            for (const Group& other : groups_) {
-              if (other.next >= group.next) meeting = std::min(meeting, other.next);
-              // Somebody who is behind goes first.
-              if (!other.waits && other.next < group.next) again = true;
-            }
-            if (again) groups_.push_back(group);
-          } else if (lanes == 0) {
-            ++group.next;
-          } else {
-            groups_.push_back({group.next + 1, group.lanes & ~lanes, false});
-            groups_.push_back({now.target, lanes, false});
-            again = true;
-          }
-          break;
-        case Flow::leave:
-          alive_ &= ~lanes;
-          group.lanes &= ~lanes;
-          ++group.next;
-          if (group.lanes != 0) break;
-          if (alive_ == 0) {
-            state_ = State::ended;
-            return;
-          }
-          again = true;
-          // What others wait for may have come with that.
-          for (Group& other : groups_) other.waits = false;
-          break;
-      }
+      case Flow::barrier:
+        if (now.run != nullptr && (mask(now.operands[1]) & lanes) != 0) block_->any = true;
+        groups_.push_back(group);
+        state_ = State::at_barrier;
+        return;
+      case Flow::branch:
+        if (lanes != group.lanes && lanes != 0) {
+          groups_.push_back({group.next + 1, group.lanes & ~lanes, false});
+          groups_.push_back({now.target, lanes, false});
+          return;
+        }
+        group.next = lanes == 0 ? group.next + 1 : now.target;
+        break;
+      case Flow::leave:
+        leave(lanes);
+        group.lanes &= ~lanes;
+        ++group.next;
+        if (group.lanes == 0) return;
+        break;
     }
   }
+  groups_.push_back(group);
+}
+
+inline void Warp::leave(Mask lanes) {
+  for (const Copy& copy : copies) {
+    if ((lanes >> copy.lane & 1u) != 0) refuse("ends before its copies have come", copy.lane);
+  }
+  alive_ &= ~lanes;
+  if (alive_ == 0) state_ = State::ended;
+  // What others wait for may have come with that.
+  for (Group& other : groups_) other.waits = false;
 }
 
 }  // namespace emulator

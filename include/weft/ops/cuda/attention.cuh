@@ -61,13 +61,17 @@ void with_attention_kernels(const Cuda& device, Head head, index_t head_size, co
 }
 
 //! As many warps as the longest sequence needs, a block may have, and the GPU has shared memory
-//! for: 16 rows each. `words(rows)`: what a block of so many rows needs.
+//! for: 16 rows each. `words(rows)`: what a block of so many rows needs. Where a sequence takes
+//! several blocks their rows divide the 128 keys that dropout decides together.
 template <int Columns, class Words>
 int attention_block_rows(index_t longest, index_t shared_bytes, const Words& words) {
   const index_t needed = (longest + warp_rows - 1) / warp_rows;
   constexpr index_t most = attention_warps<Columns>;
-  index_t warps = std::clamp(needed, index_t{1}, most);
-  while (warps > 1 && 4 * words(static_cast<int>(warps) * warp_rows) > shared_bytes) --warps;
+  static_assert(DropoutMask::group_columns % (most * warp_rows) == 0);
+  auto warps = static_cast<unsigned>(std::clamp(needed, index_t{1}, most));
+  while (warps > 1 && 4 * words(static_cast<int>(warps) * warp_rows) > shared_bytes) {
+    warps = std::bit_floor(warps - 1);
+  }
   return static_cast<int>(warps) * warp_rows;
 }
 

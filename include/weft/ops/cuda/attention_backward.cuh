@@ -10,8 +10,8 @@
 
 namespace weft::ops::detail {
 
-//! The sum over channels of out dout in one row of a head, which is that over keys of p dp: by the
-//! four lanes that have the row.
+//! This lane's share of the sum over channels of out dout in one row of a head, which is that over
+//! keys of p dp. The four lanes that have the row add theirs, outside of any condition.
 __device__ inline float row_delta(const CudaHead& head, AnyHeadRows<const void> out,
                                   AnyHeadRows<const void> dout, index_t row) {
   const AnyFloats<const void> a = out.data + (row * out.stride + head.channel());
@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>,
     if (is_there && threadIdx.x % 4 == 0) deltas[at] = delta[lower];
   }
   WarpPiece sums[Columns / 8] = {};
-  const float kept_scale = block.kept_scale();
+  const float kept_scale = block.mask.scale;
   block.for_each_tile(shared, k, v, [&](index_t first, auto keys, auto values, auto keeps) {
     constexpr int R = Block::tile_rows;
     WarpPiece scores[R / 8], dps[R / 8];
@@ -112,7 +112,7 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>)
   auto* const log_sums_of_tiles = reinterpret_cast<float*>(shared.take(stages * R));
   auto* const deltas_of_tiles = reinterpret_cast<float*>(shared.take(stages * R));
   const DropoutMask mask = head.mask();
-  const float kept_scale = mask.active() ? mask.scale : 1.0f;
+  const float kept_scale = mask.scale;
   const KeptKeys kept(shared.next);
   const index_t key_begin = rows.begin + rows.block_first, key_end = rows.begin + rows.count;
   const TileSource<Products, Columns> own_rows[] = {{keys, head, k}, {values, head, v}};
@@ -186,6 +186,7 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>)
     add_weighted_rows<R>(dv_sums, scores, douts, first_column);
     add_weighted_rows<R>(dk_sums, dscores, queries, first_column);
   }
+  if (first_tile >= all_queries) ptx::wait_for_copies();  // a block ends with none under way
   if (rows.warp_is_empty()) return;
   store_rows<Products>(
       head, rows, dk_sums, dk, [&](int) { return head.scale; }, first_column);

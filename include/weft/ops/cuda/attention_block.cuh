@@ -326,9 +326,6 @@ struct CudaQueries {
   index_t key_begin, key_end;
   DropoutMask mask;
 
-  //! What makes up for the keys that are dropped.
-  [[nodiscard]] __device__ float kept_scale() const { return mask.active() ? mask.scale : 1.0f; }
-
   __device__ explicit CudaQueries(const CudaHead& problem)
       : head(problem),
         rows(problem.query_starts),
@@ -387,6 +384,7 @@ struct CudaQueries {
       }
       if (stages == 2) stage = 1 - stage;
     }
+    if (seen_by_block == 0) ptx::wait_for_copies();  // a block ends with none under way
   }
 };
 

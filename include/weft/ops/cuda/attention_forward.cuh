@@ -76,7 +76,7 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>,
       log_sums[head.place(rows.begin + row)] =
           blind ? 0.0f : (largest[lower] * scale + log2f(total[lower])) * ln_2;
     }
-    total[lower] = blind ? 0.0f : block.kept_scale() / total[lower];
+    total[lower] = blind ? 0.0f : block.mask.scale / total[lower];
   }
   store_rows<Products>(head, rows, sums, out, [&](int lower) { return total[lower]; });
 }
