@@ -12,56 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include "block.hpp"
 #include "counts.hpp"
 #include "program.hpp"
 #include "statements.hpp"
 #include "touch.hpp"
 
 namespace emulator {
-
-struct Triple {
-  unsigned x = 1, y = 1, z = 1;
-};
-
-//! What the warps of a block share.
-struct Block {
-  const Kernel* kernel = nullptr;
-  const std::byte* parameters = nullptr;
-  Triple threads, blocks, number;
-  std::uint32_t serial = 0;  // among all blocks of all launches
-  int gpu = 0;
-  std::vector<std::byte> shared;
-  SharedHistory history;
-  std::uint32_t waits = 0;               // how often all have come
-  bool any = false, any_of_all = false;  // what a barrier's reduction finds, and found
-  std::vector<bool> being_copied;        // of the bytes of `shared`
-  Counts* counts = nullptr;
-
-  //! Shared memory begins as NaN.
-  void begin() {
-    waits = 0;
-    any = false;
-    std::fill(shared.begin(), shared.end(), std::byte{0xff});
-    history.begin(shared.size());
-    being_copied.assign(shared.size(), false);
-  }
-
-  //! A copy of 16 bytes begins or ends.
-  void mark_copies(std::uint64_t address, bool begins) {
-    const auto first = being_copied.begin() + static_cast<std::ptrdiff_t>(address);
-    std::fill(first, first + 16, begins);
-  }
-  [[nodiscard]] bool is_being_copied(std::uint64_t address, unsigned bytes) const {
-    const auto first = being_copied.begin() + static_cast<std::ptrdiff_t>(address);
-    return std::find(first, first + bytes, true) != first + bytes;
-  }
-
-  //! All warps have come.
-  void pass_barrier() {
-    ++waits;
-    any_of_all = std::exchange(any, false);
-  }
-};
 
 class Warp {
  public:

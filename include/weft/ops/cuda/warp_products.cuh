@@ -85,7 +85,7 @@ struct RoundedProducts {
 //!
 //! Tensor cores cut off what does not fit into a sum, where floats are rounded. So a tile's sums
 //! begin at 0 and are added as floats: a mean over 4,000 keys is off by 5e-7 of itself, and would
-//! be too small by 1.2e-5 (simulated).
+//! be too small by 1.2e-5 (emulated).
 struct FloatProducts {
   static constexpr bool rounds = false;     //!< whether factors are rounded
   static constexpr int per_word = 1;        //!< numbers in a word of shared memory
