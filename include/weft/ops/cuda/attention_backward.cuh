@@ -125,9 +125,10 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>)
   const int lane_key = static_cast<int>(threadIdx.x % 32 / 4);  // of its warp's 16
   WarpPiece dk_sums[own / 8] = {}, dv_sums[own / 8] = {};
   // Begins to bring what a tile of queries needs.
+  const auto of_stage = [](Tile tiles, int stage) { return Tile{tiles.row(stage * R)}; };
   const auto load = [&](index_t tile, int stage) {
-    const TileSource<Products, Columns> sources[] = {{{tiles_of_queries.row(stage * R)}, head, q},
-                                                     {{tiles_of_douts.row(stage * R)}, head, dout}};
+    const TileSource<Products, Columns> sources[] = {{of_stage(tiles_of_queries, stage), head, q},
+                                                     {of_stage(tiles_of_douts, stage), head, dout}};
     load_rows(sources, R, query_begin + tile, query_end);
     // Few keys have one warp, and fewer threads than a tile has queries.
     for (int i = static_cast<int>(threadIdx.x); i < R; i += static_cast<int>(blockDim.x)) {
@@ -154,7 +155,8 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>)
     }
     if (rows.warp_is_empty() || (head.causal && tile + R <= rows.first())) continue;
 
-    const Tile queries{tiles_of_queries.row(stage * R)}, douts{tiles_of_douts.row(stage * R)};
+    const Tile queries = of_stage(tiles_of_queries, stage);
+    const Tile douts = of_stage(tiles_of_douts, stage);
     const float* const log_sum = log_sums_of_tiles + stage * R;
     const float* const delta = deltas_of_tiles + stage * R;
     WarpPiece scores[R / 8], dscores[R / 8];
@@ -186,12 +188,14 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>)
     add_weighted_rows<R>(dv_sums, scores, douts, first_column);
     add_weighted_rows<R>(dk_sums, dscores, queries, first_column);
   }
-  if (first_tile >= all_queries) ptx::wait_for_copies();  // a block ends with none under way
+  if (first_tile >= all_queries) {
+    ptx::wait_for_copies();  // a block ends with none under way
+  }
   if (rows.warp_is_empty()) return;
-  store_rows<Products>(
-      head, rows, dk_sums, dk, [&](int) { return head.scale; }, first_column);
-  store_rows<Products>(
-      head, rows, dv_sums, dv, [&](int) { return kept_scale; }, first_column);
+  const auto by_scale = [&](int) { return head.scale; };
+  const auto by_kept_scale = [&](int) { return kept_scale; };
+  store_rows<Products>(head, rows, dk_sums, dk, by_scale, first_column);
+  store_rows<Products>(head, rows, dv_sums, dv, by_kept_scale, first_column);
 }
 
 }  // namespace weft::ops::detail
