@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //! @file Instructions that compute from registers, a lane apart from the others, by their names.
 //!
-//! **Source.** PTX ISA, NVIDIA. Names that no kernel of weft has had are not here: decode.hpp
-//! refuses them.
+//! **Source.** PTX ISA, NVIDIA. Names that are not here are refused by decode.hpp, with
+//! the instruction: add one when a kernel first has it.
 #pragma once
 
 #include <bit>
