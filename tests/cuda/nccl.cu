@@ -25,21 +25,22 @@ using Nccl = comm::NcclCommunicator<Threads>;
 static_assert(comm::Communicator<Nccl>);
 static_assert(comm::Communicator<comm::NcclDeviceCommunicator<Threads>>);
 
-//! Whether NCCL takes two ranks on the GPUs that are here; says why if not.
-bool takes_two_ranks() {
+//! Whether NCCL takes several ranks on the GPUs that are here; says why if not.
+bool takes_several_ranks() {
   int gpus = 0, version = 0;
   cudaGetDeviceCount(&gpus);
   ncclGetVersion(&version);
-  if (gpus > 1) return true;
+  if (gpus > 2) return true;
   if (version >= NCCL_VERSION(2, 30, 0)) return true;
-  WARN("not run: one GPU, and NCCL " << version << " takes several ranks on it from 2.30 on");
+  WARN("not run: " << gpus << " GPUs, and NCCL " << version
+                   << " takes several ranks on one from 2.30 on");
   return false;
 }
 
 template <class Updates>
-std::vector<std::vector<float>> on_two_ranks(const Updates& updates) {
-  std::vector<std::vector<float>> values(2);
-  comm::launch_threads(2, comm::Timeout(60), [&](Threads& threads) {
+std::vector<std::vector<float>> on_ranks(int ranks, const Updates& updates) {
+  std::vector<std::vector<float>> values(static_cast<std::size_t>(ranks));
+  comm::launch_threads(ranks, comm::Timeout(60), [&](Threads& threads) {
     Nccl communicator(threads);
     values[static_cast<std::size_t>(threads.rank())] = updates(communicator);
   });
@@ -78,24 +79,27 @@ TEST_CASE("a rank that is alone connects to nobody", "[nccl]") {
 }
 
 TEST_CASE("ranks over NCCL end with the bits of one device", "[nccl][large]") {
-  if (!takes_two_ranks()) return;
+  if (!takes_several_ranks()) return;
   const auto expected = updates_on_one_gpu();
-  for (const auto& values : on_two_ranks(distributed_updates<Zero<0>, Nccl>)) {
-    CHECK(values == expected);
-  }
-  for (const auto& values : on_two_ranks(distributed_updates<Zero<3>, Nccl>)) {
-    CHECK(values == expected);
+  for (const int ranks : {2, 3}) {
+    CAPTURE(ranks);
+    for (const auto& values : on_ranks(ranks, distributed_updates<Zero<0>, Nccl>)) {
+      CHECK(values == expected);
+    }
+    for (const auto& values : on_ranks(ranks, distributed_updates<Zero<3>, Nccl>)) {
+      CHECK(values == expected);
+    }
   }
 }
 
 TEST_CASE("stages over NCCL end with the bits of one device", "[nccl][large]") {
-  if (!takes_two_ranks()) return;
+  if (!takes_several_ranks()) return;
   const auto expected = stages_on_one_gpu();
-  for (const auto& values : on_two_ranks(pipeline_updates<Nccl>)) CHECK(values == expected);
+  for (const auto& values : on_ranks(2, pipeline_updates<Nccl>)) CHECK(values == expected);
 }
 
 TEST_CASE("a rank that is late in NCCL is named", "[nccl][large]") {
-  if (!takes_two_ranks()) return;
+  if (!takes_several_ranks()) return;
   CHECK_THROWS_WITH(
       comm::launch_threads(
           2, comm::Timeout(3),

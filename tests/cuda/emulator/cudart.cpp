@@ -343,7 +343,9 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   emulator::Stream::reach(event->place);
   return cudaSuccess;
 }
-cudaError_t cudaEventQuery(cudaEvent_t event) { return cudaEventSynchronize(event); }
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  return said(emulator::Stream::try_to_reach(event->place) ? cudaSuccess : cudaErrorNotReady);
+}
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t) {
   *milliseconds = 0.0f;
   return cudaSuccess;

@@ -4,16 +4,24 @@
 //!
 //! What is queued runs when the host, or a stream that the host waits for, waits for it. So what
 //! reads before it has waited finds the bytes of before, always and not once in a thousand runs.
+//! Only where the host waits for a kernel that waits for another rank do all streams go on.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "statements.hpp"
+
 namespace emulator {
+
+//! How long ranks wait for one another before the program is taken for one that hangs.
+inline constexpr std::chrono::seconds patience{60};
 
 class Stream;
 struct Graph;
@@ -34,6 +42,7 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
   ~Stream() {
     const std::lock_guard lock(one_at_a_time());
+    advance(here());
     std::erase(all(), this);
   }
 
@@ -45,8 +54,16 @@ class Stream {
 
   //! Queues a task.
   void queue(std::function<void()> task) {
+    queue_attempts([task = std::move(task)] {
+      task();
+      return true;
+    });
+  }
+
+  //! Queues a task that is called until it says that it is done.
+  void queue_attempts(std::function<bool()> attempt) {
     const std::lock_guard lock(one_at_a_time());
-    tasks_.push_back(std::move(task));
+    tasks_.push_back(std::move(attempt));
     ++queued_;
   }
 
@@ -58,26 +75,40 @@ class Stream {
 
   //! What is queued from now on comes after the event.
   void wait_for(Event event) {
-    queue([event] { reach(event); });
+    queue_attempts([event] { return event.stream == nullptr || event.stream->advance(event); });
+  }
+
+  //! Does all that was queued before the event, unless that waits for another rank's host. Whether
+  //! it is done.
+  static bool try_to_reach(Event event) {
+    const std::lock_guard lock(one_at_a_time());
+    if (event.stream == nullptr) return true;
+    while (!event.stream->advance(event)) {
+      bool goes_on = false;
+      for (Stream* stream : all()) goes_on = stream->step() || goes_on;
+      if (!goes_on) return false;
+    }
+    return true;
   }
 
   //! Does all that was queued before the event.
   static void reach(Event event) {
-    const std::lock_guard lock(one_at_a_time());
-    if (event.stream == nullptr) return;
-    Stream& stream = *event.stream;
-    while (stream.done_ < event.place) {
-      const auto task = std::move(stream.tasks_.front());
-      stream.tasks_.pop_front();
-      task();
-      ++stream.done_;
+    const auto until = std::chrono::steady_clock::now() + patience;
+    while (!try_to_reach(event)) {
+      if (std::chrono::steady_clock::now() > until)
+        end("emulated GPU: a stream waits for a rank that does not come");
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
     }
   }
 
   //! Does all that was queued anywhere.
   static void reach_all() {
-    const std::lock_guard lock(one_at_a_time());
-    for (Stream* stream : all()) reach(stream->here());
+    std::vector<Event> ends;
+    {
+      const std::lock_guard lock(one_at_a_time());
+      for (Stream* stream : all()) ends.push_back(stream->here());
+    }
+    for (const Event& event : ends) reach(event);
   }
 
  private:
@@ -90,8 +121,23 @@ class Stream {
     return streams;
   }
 
+  //! Does the first task, if there is one. Whether it is done.
+  bool step() {
+    if (tasks_.empty() || !tasks_.front()()) return false;
+    tasks_.pop_front();
+    ++done_;
+    return true;
+  }
+
+  //! Does this stream's tasks before the event. Whether all are done.
+  bool advance(Event event) {
+    while (done_ < event.place && step()) {
+    }
+    return done_ >= event.place;
+  }
+
   int gpu_;
-  std::deque<std::function<void()>> tasks_;
+  std::deque<std::function<bool()>> tasks_;
   std::uint64_t queued_ = 0, done_ = 0;
 };
 
