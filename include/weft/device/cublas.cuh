@@ -206,6 +206,10 @@ class Cublas {
                        "choosing an algorithm");
       };
       wish(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, static_cast<std::size_t>(workspace_bytes));
+      // Parts of a sum that several blocks find are added as floats, also where D is in 16 bits:
+      // each would be rounded, and in float16 be infinite where their sum is not.
+      wish(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+           std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
       wish(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, kind.align_a);
       wish(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, kind.align_b);
       wish(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, kind.align_d);

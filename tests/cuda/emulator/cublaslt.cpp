@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 
 #include "memory.hpp"
 #include "products.hpp"
@@ -88,6 +89,9 @@ cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t, cublasLtMatmulDe
                                               cublasLtMatmulPreference_t, int,
                                               cublasLtMatmulHeuristicResult_t* results,
                                               int* found) {
+  static const bool has_epilogues = std::getenv("EMULATED_PLAIN_PRODUCTS") == nullptr;
+  if (!has_epilogues && of(product).epilogue != CUBLASLT_EPILOGUE_DEFAULT)
+    return CUBLAS_STATUS_NOT_SUPPORTED;
   if (!emulator::choose_algorithm(of(product))) return CUBLAS_STATUS_INVALID_VALUE;
   results[0] = {};
   results[0].state = CUBLAS_STATUS_SUCCESS;
