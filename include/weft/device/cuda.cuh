@@ -51,6 +51,12 @@ __global__ void __launch_bounds__(block_threads) block_a_row(F f) {
   f(CudaLanes<block_threads>{}, static_cast<index_t>(blockIdx.x));
 }
 
+//! Whether each number that a kernel writes comes of its own column, so that lanes need not meet.
+template <class F>
+inline constexpr bool is_by_element = requires {
+  requires F::is_by_element;
+};
+
 //! What a kernel is called in messages: the type of what it runs.
 template <class F>
 constexpr const char* name_of_kernel() {
@@ -216,14 +222,19 @@ class Cuda {
   static constexpr bool on_host = false;
   //! Products and attention round what they write for each other, and read 16 bytes at once.
   static constexpr bool rounds_results = true;
+  //! So many rows make a product worth reading its weights and changing their gradient: 12 bytes an
+  //! element take as long as the products of some 450 rows in 16 bits, on a GPU of Hopper's.
+  static constexpr index_t rows_worth_weights = 4096;
 
   static bool shares_memory(const Cuda& a, const Cuda& b) { return a.gpu_ == b.gpu_; }
 
   //! Calls `f(lanes, row)` for each of n rows whose work is about `cost` elements: a warp for a
-  //! short row, a block for a long one.
+  //! short row, a block for a long one. Where each number comes of its own column, as `F` says by
+  //! `is_by_element`, a block begins to be worth it where each of its threads has four of them:
+  //! lanes need not meet, and few rows keep more of the GPU busy.
   template <class F>
   void for_rows(index_t n, index_t cost, const F& f) {
-    constexpr index_t most_for_a_warp = 4096;
+    constexpr index_t most_for_a_warp = detail::is_by_element<F> ? 1023 : 4096;
     if (cost <= most_for_a_warp) {
       constexpr index_t rows = detail::block_threads / 32;
       launch(detail::name_of_kernel<F>(), {(n + rows - 1) / rows, detail::block_threads},

@@ -62,16 +62,29 @@ struct CudaLanes {
         n, [&](index_t first) { in_group(first, n, [&](int, index_t column) { f(column); }); });
   }
 
-  //! `y` at each of this thread's columns becomes `f(column)`, which reads there at most. Four
-  //! columns are found before one is written: what is written may be what is read next, as far as
-  //! the compiler knows, and a thread would wait for each number.
+  //! Calls `put(column, find(column))` for this thread's columns; of what `put` writes, `find`
+  //! reads the same column at most. Four columns are found before one is put: what is written may
+  //! be what is read next, as far as the compiler knows, and a thread would wait for each number.
+  template <class Find, class Put>
+  __device__ void map(index_t n, Find find, Put put) const {
+    for_each_group(n, [&](index_t first) {
+      map_group(
+          first, n, [&](int, index_t c) { return find(c); }, put);
+    });
+  }
+
+  //! The same for the columns of a group; `find` is called with the turn, too.
+  template <class Find, class Put>
+  __device__ void map_group(index_t first, index_t n, Find find, Put put) const {
+    decltype(find(0, index_t{})) found[4];
+    in_group(first, n, [&](int turn, index_t c) { found[turn] = find(turn, c); });
+    in_group(first, n, [&](int turn, index_t c) { put(c, found[turn]); });
+  }
+
+  //! `y` at each of this thread's columns becomes `f(column)`, which reads there at most.
   template <class Y, class F>
   __device__ void write(index_t n, Y y, F f) const {
-    for_each_group(n, [&](index_t first) {
-      decltype(f(index_t{})) values[4];
-      in_group(first, n, [&](int turn, index_t c) { values[turn] = f(c); });
-      in_group(first, n, [&](int turn, index_t c) { simd::store(y, c, values[turn]); });
-    });
+    map(n, f, [&](index_t c, auto value) { simd::store(y, c, value); });
   }
 
   //! Returns when every lane is here, and what they wrote can be read by the others.

@@ -26,11 +26,17 @@ struct CpuLanes {
     if (c < n) f(simd::Tail{c, static_cast<int>(n - c)});
   }
 
-  //! `y` at each pack becomes `f(pack)`, which reads there at most. A GPU's lane finds all its
-  //! numbers of a group before it writes one.
+  //! Calls `put(pack, find(pack))` for the packs; of what `put` writes, `find` reads the same
+  //! columns at most. A GPU's lane finds all its numbers of a group before it puts one.
+  template <class Find, class Put>
+  WEFT_INLINE void map(index_t n, Find find, Put put) const {
+    for_each(n, [&](auto c) { put(c, find(c)); });
+  }
+
+  //! `y` at each pack becomes `f(pack)`, which reads there at most.
   template <class Y, class F>
   WEFT_INLINE void write(index_t n, Y y, F f) const {
-    for_each(n, [&](auto c) { simd::store(y, c, f(c)); });
+    map(n, f, [&](auto c, auto value) { simd::store(y, c, value); });
   }
 
   //! Returns when every lane is here, and what they wrote can be read by the others.

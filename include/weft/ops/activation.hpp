@@ -80,6 +80,8 @@ WEFT_HOST_DEVICE WEFT_INLINE Value slope(Value x) {
 
 template <Activation A>
 struct BiasActivationRow {
+  static constexpr bool is_by_element = true;
+
   DropoutMask mask;
   const RowKey* keys;
   const float* bias;  // may be null
@@ -90,16 +92,17 @@ struct BiasActivationRow {
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
     const AnyFloats<const void> in = x + n * C;
-    const AnyFloats<void> out = y + n * C;
-    mask.for_each(lanes, keys[n], C, [&](auto c, auto factor) {
+    mask.write(lanes, keys[n], C, y + n * C, [&](auto c, auto factor) {
       auto value = simd::load(in, c);
       if (bias != nullptr) value += simd::load(bias, c);
-      simd::store(out, c, activate<A>(value) * factor);
+      return activate<A>(value) * factor;
     });
   }
 };
 
 struct ReluBackwardRow {
+  static constexpr bool is_by_element = true;
+
   float scale;
   AnyFloats<const void> y, dy;
   AnyFloats<void> dx;
@@ -116,6 +119,8 @@ struct ReluBackwardRow {
 
 template <Activation A>
 struct ActivationBackwardRow {
+  static constexpr bool is_by_element = true;
+
   DropoutMask mask;
   const RowKey* keys;
   const float* bias;  // may be null
@@ -125,10 +130,10 @@ struct ActivationBackwardRow {
 
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
-    mask.for_each(lanes, keys[n], C, [&](auto c, auto factor) {
+    mask.write(lanes, keys[n], C, dx + n * C, [&](auto c, auto factor) {
       auto value = simd::load(x + n * C, c);
       if (bias != nullptr) value += simd::load(bias, c);
-      simd::store(dx + n * C, c, simd::load(dy + n * C, c) * factor * slope<A>(value));
+      return simd::load(dy + n * C, c) * factor * slope<A>(value);
     });
   }
 };

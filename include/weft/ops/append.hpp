@@ -32,7 +32,7 @@ struct AppendRow {
     const float* in = position == length ? fresh.data + sequence * fresh.stride
                                          : cache + (parents[sequence] * cache_room + position) * C;
     float* to = out + (sequence * room + position) * C;
-    lanes.for_each(C, [&](auto c) { simd::store(to, c, simd::load(in, c)); });
+    lanes.write(C, to, [&](auto c) { return simd::load(in, c); });
   }
 };
 

@@ -34,7 +34,36 @@ struct BlockRow {
   }
 };
 
+//! Calls `f(lanes, first, count)` for the pieces of blocks.
+template <class F>
+struct PieceRow {
+  static constexpr bool is_by_element = true;
+  static constexpr index_t size = 1024;
+
+  F f;
+  index_t begin;  // of the parameters
+  index_t end;
+
+  template <class Lanes>
+  WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t row) const {
+    const index_t first = begin + row * size;
+    f(lanes, first, end - first < size ? end - first : size);
+  }
+};
+
 }  // namespace detail
+
+//! Calls `f(lanes, first, count)` for pieces of blocks `begin` to `end` - 1 of n parameters, where
+//! each number comes of its own parameter: 1,024, so that each thread of a GPU's block has four,
+//! and asks for all that it reads at once.
+template <class D, class F>
+void for_pieces(D& device, index_t n, index_t begin, index_t end, const F& f) {
+  const index_t last = end * block_size < n ? end * block_size : n;
+  const detail::PieceRow<F> pieces{f, begin * block_size, last};
+  const index_t size = detail::PieceRow<F>::size;
+  if (last > pieces.begin)
+    device.for_rows((last - pieces.begin + size - 1) / size, 4 * size, pieces);
+}
 
 //! Calls `f(lanes, first, count, block)` for blocks `begin` to `end` - 1 of n parameters.
 template <class D, class F>

@@ -17,12 +17,12 @@ namespace weft::ops {
 namespace detail {
 
 template <class From, class To>
-struct ConvertBlock {
+struct ConvertPiece {
   const From* x;
   To* y;
 
   template <class Lanes>
-  WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t first, index_t count, index_t) const {
+  WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t first, index_t count) const {
     lanes.write(count, y + first, [&](auto c) { return simd::load(x + first, c); });
   }
 };
@@ -35,7 +35,7 @@ struct ConvertBlock {
 //! **Shapes.** x, y: n, in two buffers.
 template <class D, class From, class To>
 void convert(D& device, index_t n, const From* x, To* y) {
-  for_blocks(device, n, 0, block_count(n), detail::ConvertBlock<From, To>{x, y});
+  for_pieces(device, n, 0, block_count(n), detail::ConvertPiece<From, To>{x, y});
 }
 
 //! y = x, rounded to what lies at y.

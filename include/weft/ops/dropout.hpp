@@ -67,19 +67,34 @@ struct DropoutMask {
     }
   }
 
+  //! Calls `put(pack, find(pack, factor))` over n columns, as the `map` of lanes does.
+  template <class Find, class Put>
+  WEFT_INLINE void map(CpuLanes lanes, RowKey row, index_t n, Find find, Put put) const {
+    for_each(lanes, row, n, [&](auto c, auto factor) { put(c, find(c, factor)); });
+  }
+
   //! The same over the columns of one of many lanes of a GPU, which takes a quarter of each group:
   //! one call decides all of its columns.
-  template <class Lanes, class F>
-  WEFT_HOST_DEVICE void for_each(Lanes lanes, RowKey row, index_t n, F f, index_t first = 0) const {
+  template <class Lanes, class Find, class Put>
+  WEFT_HOST_DEVICE void map(Lanes lanes, RowKey row, index_t n, Find find, Put put) const {
     if (!active()) {
-      lanes.for_each(n, [&](index_t c) { f(c, 1.0f); });
+      const auto find_all = [&](index_t c) { return find(c, 1.0f); };
+      lanes.map(n, find_all, put);
       return;
     }
     lanes.for_each_group(n, [&](index_t group) {
-      const auto words = lane_words(row, first + group, lanes.thread());
-      lanes.in_group(group, n,
-                     [&](int turn, index_t c) { f(c, lane_factor(words, turn, lanes.thread())); });
+      const auto words = lane_words(row, group, lanes.thread());
+      const auto find_turn = [&](int turn, index_t c) {
+        return find(c, lane_factor(words, turn, lanes.thread()));
+      };
+      lanes.map_group(group, n, find_turn, put);
     });
+  }
+
+  //! `y` at each pack becomes `f(pack, factor)`, which reads there at most.
+  template <class Lanes, class Y, class F>
+  WEFT_HOST_DEVICE WEFT_INLINE void write(Lanes lanes, RowKey row, index_t n, Y y, F f) const {
+    map(lanes, row, n, f, [&](auto c, auto value) { simd::store(y, c, value); });
   }
 
   //! The words for the columns of `group` that a lane of a GPU's warp takes: first + lane % 32 + 32
@@ -124,6 +139,8 @@ struct DropoutMask {
 namespace detail {
 
 struct DropoutRow {
+  static constexpr bool is_by_element = true;
+
   DropoutMask mask;
   const RowKey* keys;
   const float* x;
@@ -133,9 +150,8 @@ struct DropoutRow {
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
     const float* in = x + n * C;
-    const AnyFloats<void> out = y + n * C;
-    mask.for_each(lanes, keys[n], C,
-                  [&](auto c, auto factor) { simd::store(out, c, simd::load(in, c) * factor); });
+    mask.write(lanes, keys[n], C, y + n * C,
+               [&](auto c, auto factor) { return simd::load(in, c) * factor; });
   }
 };
 

@@ -19,6 +19,8 @@ namespace weft::ops {
 namespace detail {
 
 struct EmbeddingRow {
+  static constexpr bool is_by_element = true;
+
   DropoutMask mask;
   const RowKey* keys;
   const token_t* ids;
@@ -33,10 +35,10 @@ struct EmbeddingRow {
     const float* word = table + static_cast<index_t>(ids[n]) * C;
     const float* position =
         positions == nullptr ? nullptr : positions + static_cast<index_t>(keys[n].position) * C;
-    mask.for_each(lanes, keys[n], C, [&](auto c, auto factor) {
+    mask.write(lanes, keys[n], C, y + n * C, [&](auto c, auto factor) {
       auto value = simd::load(word, c) * scale;
       if (position != nullptr) value += simd::load(position, c);
-      simd::store(y + n * C, c, value * factor);
+      return value * factor;
     });
   }
 };
@@ -111,6 +113,8 @@ struct PositionRow {
 
 //! Writes 0 to every element.
 struct ClearRow {
+  static constexpr bool is_by_element = true;
+
   float* x;
   index_t C;
 

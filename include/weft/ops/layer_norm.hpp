@@ -49,9 +49,11 @@ struct LayerNormRow {
       return centred * centred;
     }) / count;
     const float rstd = 1.0f / simd::sqrt(variance + layer_norm_epsilon);
-    lanes.for_each(C, [&](auto c) {
+    const auto find = [&](auto c) {
       const auto normal = (simd::load(in, c) - mean) * rstd;
-      const auto value = normal * simd::load(gain, c) + simd::load(bias, c);
+      return normal * simd::load(gain, c) + simd::load(bias, c);
+    };
+    lanes.map(C, find, [&](auto c, auto value) {
       simd::store(out, c, value);
       if (also.data != nullptr) simd::store(rounded, c, value);
     });
@@ -60,6 +62,8 @@ struct LayerNormRow {
 };
 
 struct ResidualRow {
+  static constexpr bool is_by_element = true;
+
   DropoutMask mask;
   const RowKey* keys;
   const float* x;
@@ -70,10 +74,10 @@ struct ResidualRow {
 
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
-    mask.for_each(lanes, keys[n], C, [&](auto c, auto factor) {
+    mask.write(lanes, keys[n], C, sum + n * C, [&](auto c, auto factor) {
       auto value = simd::load(branch + n * C, c);
       if (branch_bias != nullptr) value += simd::load(branch_bias, c);
-      simd::store(sum + n * C, c, simd::load(x + n * C, c) + value * factor);
+      return simd::load(x + n * C, c) + value * factor;
     });
   }
 };
@@ -97,6 +101,17 @@ WEFT_HOST_DEVICE constexpr index_t norm_block_rows(index_t N, index_t C) {
   const index_t most = C <= 256 ? 8 : 32;
   const index_t rows = (N + blocks * together - 1) / (blocks * together) * together;
   return rows < together ? together : rows < most ? rows : most;
+}
+
+//! Two numbers that are found together.
+template <class Value>
+struct Both {
+  Value first, second;
+};
+
+template <class Value>
+WEFT_HOST_DEVICE WEFT_INLINE Both<Value> both(Value first, Value second) {
+  return {first, second};
 }
 
 //! The rows of a block: their gradients, and what they add to those of gain and bias.
@@ -134,7 +149,7 @@ struct LayerNormBackwardBlock {
     float* const of_bias = of_gain + C;
     RowMoments rows[4];
     WEFT_UNROLL for (int i = 0; i < 4; ++i) rows[i] = i < count ? moments[first + i] : RowMoments{};
-    lanes.for_each(C, [&](auto c) {
+    const auto find = [&](auto c) {
       auto for_gain = decltype(simd::load(of_gain, c)){};
       auto for_bias = decltype(simd::load(of_gain, c)){};
       if (!is_first) for_gain = simd::load(of_gain, c), for_bias = simd::load(of_bias, c);
@@ -145,8 +160,11 @@ struct LayerNormBackwardBlock {
         for_gain += gradient * ((simd::load(x + row, c) - rows[i].mean) * rows[i].rstd);
         for_bias += gradient;
       }
-      simd::store(of_gain, c, for_gain);
-      simd::store(of_bias, c, for_bias);
+      return both(for_gain, for_bias);
+    };
+    lanes.map(C, find, [&](auto c, auto terms) {
+      simd::store(of_gain, c, terms.first);
+      simd::store(of_bias, c, terms.second);
     });
   }
 
@@ -162,11 +180,14 @@ struct LayerNormBackwardBlock {
     const float mean_g = lanes.sum(C, g) / count;
     const float mean_gx = lanes.sum(C, [&](auto c) { return g(c) * normal(c); }) / count;
     const AnyFloats<void> branch = dbranch + n * C;
-    mask.for_each(lanes, keys == nullptr ? RowKey{} : keys[n], C, [&](auto c, auto factor) {
+    const auto find = [&](auto c, auto factor) {
       auto value = (g(c) - mean_g - normal(c) * mean_gx) * rstd;
       if (dx_residual != nullptr) value += simd::load(dx_residual + n * C, c);
-      simd::store(dx + n * C, c, value);
-      if (dbranch.data != nullptr) simd::store(branch, c, value * factor);
+      return both(value, value * factor);
+    };
+    mask.map(lanes, keys == nullptr ? RowKey{} : keys[n], C, find, [&](auto c, auto gradients) {
+      simd::store(dx + n * C, c, gradients.first);
+      if (dbranch.data != nullptr) simd::store(branch, c, gradients.second);
     });
   }
 };

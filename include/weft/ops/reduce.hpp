@@ -16,12 +16,12 @@ namespace weft::ops {
 
 namespace detail {
 
-struct AddBlock {
+struct AddPiece {
   const float* x;
   float* y;
 
   template <class Lanes>
-  WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t first, index_t count, index_t) const {
+  WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t first, index_t count) const {
     lanes.write(count, y + first,
                 [&](auto c) { return simd::load(y + first, c) + simd::load(x + first, c); });
   }
@@ -67,7 +67,7 @@ struct SquareBlock {
 //! y += x over blocks `begin` to `end` - 1 of n elements.
 template <class D>
 void add_blocks(D& device, index_t n, index_t begin, index_t end, const float* x, float* y) {
-  for_blocks(device, n, begin, end, detail::AddBlock{x, y});
+  for_pieces(device, n, begin, end, detail::AddPiece{x, y});
 }
 
 //! sums[block] = sum of x[i]^2 over the block, for blocks `begin` to `end` - 1 of n elements.

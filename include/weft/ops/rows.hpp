@@ -16,6 +16,8 @@ namespace weft::ops {
 namespace detail {
 
 struct AddRow {
+  static constexpr bool is_by_element = true;
+
   const float* x;
   float* y;
   index_t C;
@@ -28,6 +30,8 @@ struct AddRow {
 };
 
 struct AddBiasRow {
+  static constexpr bool is_by_element = true;
+
   const float* bias;
   AnyFloats<void> y;
   index_t C;
@@ -41,6 +45,8 @@ struct AddBiasRow {
 };
 
 struct CopyRow {
+  static constexpr bool is_by_element = true;
+
   const index_t* from;  // may be null: row n itself
   const index_t* to;    // may be null: row n itself
   const float* x;

@@ -48,7 +48,7 @@ struct SoftmaxBackwardRow {
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
     const auto at = [&](const float* rows, auto c) { return simd::load(rows + n * C, c); };
     const float inner = lanes.sum(C, [&](auto c) { return at(y, c) * at(dy, c); });
-    lanes.for_each(C, [&](auto c) { simd::store(dx + n * C, c, at(y, c) * (at(dy, c) - inner)); });
+    lanes.write(C, dx + n * C, [&](auto c) { return at(y, c) * (at(dy, c) - inner); });
   }
 };
 

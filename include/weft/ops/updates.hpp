@@ -52,7 +52,24 @@ WEFT_HOST_DEVICE bool is_left_out(const Step& step) {
   return step.device_scale != nullptr && *step.device_scale == 0.0f;
 }
 
-struct AdamBlock {
+//! What Adam keeps of a parameter.
+template <class Value>
+struct AdamNumbers {
+  Value value, first_moment, second_moment;
+};
+
+template <class Value>
+WEFT_HOST_DEVICE WEFT_INLINE AdamNumbers<Value> after(const AdamStep& s, Value value, Value m,
+                                                      Value v, Value gradient) {
+  const auto g = gradient + value * s.coupled_decay;
+  const auto m_next = m + (g - m) * s.share1;
+  const auto v_next = v * s.beta2 + g * g * s.share2;
+  value = value * s.decoupled_factor;
+  value -= m_next * s.step_size / (simd::sqrt(v_next) * s.inverse_sqrt_correction + s.epsilon);
+  return {value, m_next, v_next};
+}
+
+struct AdamPiece {
   AdamStep s;
   const float* gradients;
   float* values;
@@ -61,27 +78,37 @@ struct AdamBlock {
   AnyFloats<void> rounded;  // may be null
 
   template <class Lanes>
-  WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t first, index_t count, index_t) const {
+  WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t first, index_t count) const {
     if (is_left_out(s)) return;
     const float scale = scale_of(s);
-    lanes.for_each(count, [&](auto c) {
-      auto value = simd::load(values + first, c);
-      const auto g = simd::load(gradients + first, c) * scale + value * s.coupled_decay;
-      const auto m = simd::load(first_moments + first, c);
-      const auto v = simd::load(second_moments + first, c);
-      const auto m_next = m + (g - m) * s.share1;
-      const auto v_next = v * s.beta2 + g * g * s.share2;
-      value = value * s.decoupled_factor;
-      value -= m_next * s.step_size / (simd::sqrt(v_next) * s.inverse_sqrt_correction + s.epsilon);
-      simd::store(first_moments + first, c, m_next);
-      simd::store(second_moments + first, c, v_next);
-      simd::store(values + first, c, value);
-      if (rounded.data != nullptr) simd::store(rounded + first, c, value);
+    const auto find = [&](auto c) {
+      return after(s, simd::load(values + first, c), simd::load(first_moments + first, c),
+                   simd::load(second_moments + first, c), simd::load(gradients + first, c) * scale);
+    };
+    lanes.map(count, find, [&](auto c, auto next) {
+      simd::store(first_moments + first, c, next.first_moment);
+      simd::store(second_moments + first, c, next.second_moment);
+      simd::store(values + first, c, next.value);
+      if (rounded.data != nullptr) simd::store(rounded + first, c, next.value);
     });
   }
 };
 
-struct SgdBlock {
+//! What SGD keeps of a parameter.
+template <class Value>
+struct SgdNumbers {
+  Value value, velocity;
+};
+
+template <class Value>
+WEFT_HOST_DEVICE WEFT_INLINE SgdNumbers<Value> after(const SgdStep& s, Value value, Value velocity,
+                                                     Value gradient, bool begins) {
+  const auto g = gradient + value * s.decay;
+  velocity = begins ? g : velocity * s.momentum + g;
+  return {value - (s.nesterov ? g + velocity * s.momentum : velocity) * s.rate, velocity};
+}
+
+struct SgdPiece {
   SgdStep s;
   const float* gradients;
   float* values;
@@ -89,20 +116,19 @@ struct SgdBlock {
   AnyFloats<void> rounded;  // may be null
 
   template <class Lanes>
-  WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t first, index_t count, index_t) const {
+  WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t first, index_t count) const {
     if (is_left_out(s)) return;
     const float scale = scale_of(s);
-    lanes.for_each(count, [&](auto c) {
+    const bool begins = velocities == nullptr || s.first;
+    const auto find = [&](auto c) {
       const auto value = simd::load(values + first, c);
-      auto g = simd::load(gradients + first, c) * scale + value * s.decay;
-      if (velocities != nullptr) {
-        const auto velocity = s.first ? g : simd::load(velocities + first, c) * s.momentum + g;
-        simd::store(velocities + first, c, velocity);
-        g = s.nesterov ? g + velocity * s.momentum : velocity;
-      }
-      const auto next = value - g * s.rate;
-      simd::store(values + first, c, next);
-      if (rounded.data != nullptr) simd::store(rounded + first, c, next);
+      return after(s, value, begins ? value : simd::load(velocities + first, c),
+                   simd::load(gradients + first, c) * scale, begins);
+    };
+    lanes.map(count, find, [&](auto c, auto next) {
+      if (velocities != nullptr) simd::store(velocities + first, c, next.velocity);
+      simd::store(values + first, c, next.value);
+      if (rounded.data != nullptr) simd::store(rounded + first, c, next.value);
     });
   }
 };
@@ -118,8 +144,8 @@ template <class D>
 void adam_update(D& device, const AdamStep& step, index_t n, index_t begin, index_t end,
                  const float* gradients, float* values, float* first_moments, float* second_moments,
                  AnyFloats<void> rounded = {}) {
-  for_blocks(device, n, begin, end,
-             detail::AdamBlock{step, gradients, values, first_moments, second_moments, rounded});
+  for_pieces(device, n, begin, end,
+             detail::AdamPiece{step, gradients, values, first_moments, second_moments, rounded});
 }
 
 //! SGD over blocks `begin` to `end` - 1 of n parameters; `velocities` is null without momentum. The
@@ -130,7 +156,7 @@ template <class D>
 void sgd_update(D& device, const SgdStep& step, index_t n, index_t begin, index_t end,
                 const float* gradients, float* values, float* velocities,
                 AnyFloats<void> rounded = {}) {
-  for_blocks(device, n, begin, end, detail::SgdBlock{step, gradients, values, velocities, rounded});
+  for_pieces(device, n, begin, end, detail::SgdPiece{step, gradients, values, velocities, rounded});
 }
 
 }  // namespace weft::ops

@@ -50,7 +50,7 @@ concept IsCriterion = requires(const C& criterion) {
 //! The gradient of the output is ready when the forward pass ends.
 //!
 //! **Memory.** Two chunks of logits, 2 * chunk * B * V, and half as much where products round,
-//! instead of N * V and as many gradients.
+//! instead of N * V and as many gradients. On a GPU at least some 4,096 rows at a time.
 //! **Source.** MultiGPULossCompute of The Annotated Transformer (Rush 2018), where chunk = 5.
 template <class Generator, class Criterion>
 struct Chunked {
@@ -126,7 +126,7 @@ struct Chunked {
       const auto dlogits = compute_losses(ctx, weight, x_factor, labels, losses);
       if (ctx.training()) saved.dx = generator.backward(ctx, weight, x_factor, dlogits);
     } else {
-      const index_t group = ctx.training() ? chunks_in_group * chunk : chunk;
+      const index_t group = ctx.training() ? positions_in_group(*x.layout) : chunk;
       for (index_t first = 0; first < x.layout->longest; first += group) {
         forward_group(ctx, weight, x, labels, {first, first + group}, losses, saved.dx);
       }
@@ -147,6 +147,18 @@ struct Chunked {
   //! read and written, half as often. (For 160 rows a chunk and two threads, the products of the
   //! backward pass take 13.3 ms a chunk instead of 15.4.)
   static constexpr index_t chunks_in_group = 2;
+
+  //! How many positions of every sequence training takes at once: so many that their rows are worth
+  //! reading the weights, where the device says how many are.
+  template <class D>
+  [[nodiscard]] index_t positions_in_group(const SequenceLayout<D>& layout) const {
+    index_t positions = chunks_in_group * chunk;
+    if constexpr (requires { D::rows_worth_weights; }) {
+      const index_t sequences = std::max(layout.sequences(), index_t{1});
+      positions = std::max(positions, (D::rows_worth_weights + sequences - 1) / sequences);
+    }
+    return positions;
+  }
 
   //! The rows of some positions, sequence by sequence.
   template <class D>

@@ -132,7 +132,7 @@ void multiply_widened_rows(Cpu& device, const Product& p, const Rounded* a, cons
     const Tensor<float> right(device, {rows_of_b, p.K});
     for (index_t n = part.column_begin; n < part.column_end; n += rows_of_b) {
       const index_t count = std::min(rows_of_b, part.column_end - n);
-      ConvertBlock<Rounded, float>{b + n * p.K, right.data()}(CpuLanes(), 0, count * p.K, 0);
+      ConvertPiece<Rounded, float>{b + n * p.K, right.data()}(CpuLanes(), 0, count * p.K);
       multiply_few_rows(p.M, count, p.K, left.data(), p.K, right.data(), p.K, p.c.floats() + n, p.N,
                         p.accumulate);
     }
