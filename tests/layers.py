@@ -11,6 +11,8 @@
 4. A header opens with two SPDX lines and `//! @file`, and says `#pragma once` once.
 5. Every program below tests/ is named in a meson.build: what is not built never fails.
 6. core/version.hpp has the version of the project in meson.build.
+7. No .hpp asks whether nvcc compiles it, but those of MAY_ASK_FOR_NVCC: a class that did would be
+   another in the sources of the same program that another compiler takes.
 """
 import pathlib
 import re
@@ -36,12 +38,15 @@ MAY_INCLUDE: Dict[str, str] = {
     "train": "core io device tensor ops comm nn optim parallel data metrics generate",
     "testing": "core io device tensor ops comm nn optim parallel data metrics generate train",
 }
+# Macros and pragmas.
+MAY_ASK_FOR_NVCC = frozenset({"core/host_device.hpp", "ops/cpu/unroll.hpp"})
 COSTLY = frozenset({"iostream", "sstream", "regex"})
 OPENING = ("// SPDX-FileCopyrightText: 2026 The weft authors",
            "// SPDX-License-Identifier: Apache-2.0",
            "//! @file ")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+IF_NVCC = re.compile(r"^\s*#.*\b(__CUDACC__|__NVCC__)\b")
 
 
 def allowed(folder: str) -> FrozenSet[str]:
@@ -67,6 +72,9 @@ def header_faults(root: pathlib.Path, header: pathlib.Path) -> List[str]:
         fault(1, "must say '#pragma once', once, on a line of its own")
 
     for number, line in enumerate(lines, start=1):
+        if (header.suffix == ".hpp" and str(relative) not in MAY_ASK_FOR_NVCC
+                and IF_NVCC.match(line)):
+            fault(number, "must be the same for nvcc and for other compilers: they share programs")
         match = INCLUDE.match(line)
         if not match:
             continue

@@ -84,6 +84,13 @@ class Layers(unittest.TestCase):
         self.assert_one(self.faults({
             "include/weft/core/shape.hpp": HEAD + "#include <iostream>\n"}), "too costly")
 
+    def test_a_header_is_the_same_for_every_compiler(self):
+        asks = HEAD + "struct S {\n# ifdef __CUDACC__\n  int range;\n# endif\n};\n"
+        self.assert_one(self.faults({"include/weft/core/trace.hpp": asks}),
+                        "include/weft/core/trace.hpp:6", "the same for nvcc")
+        self.assertEqual(self.faults({"include/weft/core/host_device.hpp": asks,
+                                      "include/weft/core/trace.cuh": asks}), [])
+
     def test_the_opening_lines(self):
         for missing in HEAD.splitlines():
             text = "\n".join(line for line in HEAD.splitlines() if line != missing)

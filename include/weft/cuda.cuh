@@ -6,6 +6,7 @@
 #pragma once
 
 #include <weft/device/cuda.cuh>
+#include <weft/nvtx.cuh>
 #include <weft/ops/cuda/attention.cuh>
 #include <weft/ops/cuda/column_sums.cuh>
 #include <weft/ops/cuda/embedding.cuh>
