@@ -10,7 +10,9 @@
 3. No header includes <iostream>, <sstream> or <regex>: every user would pay for them.
 4. A header opens with two SPDX lines and `//! @file`, and says `#pragma once` once.
 5. Every program below tests/ is named in a meson.build: what is not built never fails.
-6. core/version.hpp has the version of the project in meson.build.
+6. core/version.hpp has the version of the project in meson.build, as text and as numbers.
+7. No .hpp asks whether nvcc compiles it, but those of MAY_ASK_FOR_NVCC: a class that did would be
+   another in the sources of the same program that another compiler takes.
 """
 import pathlib
 import re
@@ -36,12 +38,15 @@ MAY_INCLUDE: Dict[str, str] = {
     "train": "core io device tensor ops comm nn optim parallel data metrics generate",
     "testing": "core io device tensor ops comm nn optim parallel data metrics generate train",
 }
+# Macros and pragmas.
+MAY_ASK_FOR_NVCC = frozenset({"core/host_device.hpp", "ops/cpu/unroll.hpp"})
 COSTLY = frozenset({"iostream", "sstream", "regex"})
 OPENING = ("// SPDX-FileCopyrightText: 2026 The weft authors",
            "// SPDX-License-Identifier: Apache-2.0",
            "//! @file ")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+IF_NVCC = re.compile(r"^\s*#.*\b(__CUDACC__|__NVCC__)\b")
 
 
 def allowed(folder: str) -> FrozenSet[str]:
@@ -67,6 +72,9 @@ def header_faults(root: pathlib.Path, header: pathlib.Path) -> List[str]:
         fault(1, "must say '#pragma once', once, on a line of its own")
 
     for number, line in enumerate(lines, start=1):
+        if (header.suffix == ".hpp" and str(relative) not in MAY_ASK_FOR_NVCC
+                and IF_NVCC.match(line)):
+            fault(number, "must be the same for nvcc and for other compilers: they share programs")
         match = INCLUDE.match(line)
         if not match:
             continue
@@ -96,12 +104,14 @@ def version_fault(root: pathlib.Path) -> List[str]:
     build = root / "meson.build"
     if not header.is_file() or not build.is_file():
         return []
-    said = re.search(r'version = "([^"]*)"', header.read_text(encoding="utf-8"))
+    text = header.read_text(encoding="utf-8")
+    said = re.search(r'version = "([^"]*)"', text)
+    numbers = ".".join(re.findall(r"#define WEFT_VERSION_(?:MAJOR|MINOR|PATCH) (\d+)", text))
     is_ = re.search(r"^\s*version: '([^']*)'", build.read_text(encoding="utf-8"), re.M)
-    if said and is_ and said[1] == is_[1]:
+    if said and is_ and said[1] == numbers == is_[1]:
         return []
-    return [f"include/weft/core/version.hpp:1: {said and said[1]} is not meson.build's "
-            f"version, {is_ and is_[1]}"]
+    return [f"include/weft/core/version.hpp:1: {said and said[1]} and {numbers} are not "
+            f"meson.build's version, {is_ and is_[1]}"]
 
 
 def unbuilt_tests(tests: pathlib.Path) -> List[str]:

@@ -39,9 +39,13 @@ class Layers(unittest.TestCase):
             "tests/core/index.cpp": ""}), [])
 
     def test_the_version_is_that_of_the_project(self):
-        header = HEAD + 'inline constexpr const char* version = "1.2";\n'
-        for version, faults in (("1.2", 0), ("1.20", 1)):
-            found = self.faults({"include/weft/core/version.hpp": header,
+        header = HEAD + ("#define WEFT_VERSION_MAJOR 1  //!< first\n#define WEFT_VERSION_MINOR 2\n"
+                         "#define WEFT_VERSION_PATCH 0\n"
+                         'inline constexpr const char* version = "1.2.0";\n')
+        for said, version, faults in ((header, "1.2.0", 0), (header, "1.20.0", 1),
+                                      (header.replace("MINOR 2", "MINOR 3"), "1.2.0", 1),
+                                      (header.replace('"1.2.0"', '"1.3.0"'), "1.2.0", 1)):
+            found = self.faults({"include/weft/core/version.hpp": said,
                                  "meson.build": f"project('weft', 'cpp',\n  version: '{version}')"})
             self.assertEqual(len(found), faults, found)
 
@@ -83,6 +87,13 @@ class Layers(unittest.TestCase):
             "include/weft/core/shape.hpp": HEAD + '#include "index.hpp"\n'}), "full path")
         self.assert_one(self.faults({
             "include/weft/core/shape.hpp": HEAD + "#include <iostream>\n"}), "too costly")
+
+    def test_a_header_is_the_same_for_every_compiler(self):
+        asks = HEAD + "struct S {\n# ifdef __CUDACC__\n  int range;\n# endif\n};\n"
+        self.assert_one(self.faults({"include/weft/core/trace.hpp": asks}),
+                        "include/weft/core/trace.hpp:6", "the same for nvcc")
+        self.assertEqual(self.faults({"include/weft/core/host_device.hpp": asks,
+                                      "include/weft/core/trace.cuh": asks}), [])
 
     def test_the_opening_lines(self):
         for missing in HEAD.splitlines():

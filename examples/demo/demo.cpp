@@ -9,6 +9,7 @@
 #include "curve.hpp"
 
 #include <weft/core/clock.hpp>
+#include <weft/core/version.hpp>
 #include <weft/data/german_english/corpus.hpp>
 #include <weft/data/loader.hpp>
 #include <weft/data/parallel_corpus.hpp>
@@ -141,6 +142,7 @@ void run(index_t updates, const std::string& summary_path) {
 
 int main(int argc, char** argv) {
   CLI::App app("Learns to translate number words, dates, times and prices, and shows it.");
+  app.set_version_flag("--version", std::string("weft ") + version);
   std::string summary;
   index_t updates = 800;
   app.add_option("--summary", summary, "Write the figures to this file as a JSON object");

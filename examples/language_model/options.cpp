@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.hpp"
 
+#include <weft/core/version.hpp>
+
 #include <CLI/CLI.hpp>
 
 #include <cstdlib>
@@ -38,13 +40,16 @@ void add_train(CLI::App& app, TrainOptions& o) {
       ->transform(CLI::CheckedTransformer(masks).description("causal or none"))
       ->default_str("causal")
       ->group(recipe);
-  app.add_option("--dropout", o.dropout, "")->group(recipe);
+  app.add_option("--dropout", o.dropout, "Probability of dropout, everywhere in the model")
+      ->group(recipe);
   app.add_option("--rate", o.rate, "Of SGD, in the first epoch")->group(recipe);
   app.add_option("--decay", o.decay, "Of the rate, after each epoch")->group(recipe);
   app.add_option("--clip-norm", o.clip_norm, "The gradient's largest norm; 0: any")->group(recipe);
-  app.add_option("--max-epochs", o.max_epochs, "")->check(CLI::PositiveNumber)->group(recipe);
+  app.add_option("--max-epochs", o.max_epochs, "Stop after so many")
+      ->check(CLI::PositiveNumber)
+      ->group(recipe);
   app.add_option("--batches", o.batches, "An epoch's at most; 0: all")->group(recipe);
-  app.add_option("--seed", o.seed, "")->group(recipe);
+  app.add_option("--seed", o.seed, "Of first values and dropout")->group(recipe);
 
   using weft::parallel::Recompute;
   const std::map<std::string, Recompute> recomputes{{"never", Recompute::never},
@@ -86,6 +91,7 @@ Options parse_options(int argc, char** argv, const std::string& strategy, int pi
   app.require_subcommand(1);
   app.fallthrough();
   app.option_defaults()->ignore_underscore()->always_capture_default();
+  app.set_version_flag("--version", std::string("weft ") + weft::version);
   app.set_config("--config", "", "Read options from this TOML or INI file");
   Options options;
   options.ranks = default_ranks;

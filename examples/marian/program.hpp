@@ -7,6 +7,8 @@
 #include "sentences.hpp"
 #include "translator.hpp"
 
+#include <weft/core/version.hpp>
+
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
@@ -25,6 +27,7 @@ int run(int argc, char** argv) {
       "Translates with a MarianMT model that tools/convert has taken from Hugging Face. Reads "
       "sentences from standard input, one a line, and writes their translations. Options that "
       "are not given are the model's own.");
+  app.set_version_flag("--version", std::string("weft ") + weft::version);
   std::string folder;
   bool pieces = false;
   int threads = 1;

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.hpp"
 
+#include <weft/core/version.hpp>
+
 #include <CLI/CLI.hpp>
 
 #include <cstdlib>
@@ -89,19 +91,28 @@ void add_train(CLI::App& app, TrainOptions& o) {
   app.add_flag("--by-length", o.by_length, "Sentences of like length together")->group(data);
 
   const std::string recipe = "Training";
-  app.add_option("--dropout", o.dropout, "Of embeddings and branches")->group(recipe);
-  app.add_option("--attention-dropout", o.attention_dropout, "")->group(recipe);
-  app.add_option("--activation-dropout", o.activation_dropout, "")->group(recipe);
-  app.add_option("--label-smoothing", o.label_smoothing, "")->group(recipe);
+  app.add_option("--dropout", o.dropout, "Probability of dropout, of embeddings and branches")
+      ->group(recipe);
+  app.add_option("--attention-dropout", o.attention_dropout,
+                 "Probability of dropout, of attention weights")
+      ->group(recipe);
+  app.add_option("--activation-dropout", o.activation_dropout,
+                 "Probability of dropout, inside feed-forward networks")
+      ->group(recipe);
+  app.add_option("--label-smoothing", o.label_smoothing,
+                 "The share of the target that goes to all words alike")
+      ->group(recipe);
   app.add_option("--schedule", o.schedule, "Of the rate: inverse-sqrt, noam or constant")
       ->check(CLI::IsMember({"inverse-sqrt", "noam", "constant"}))
       ->group(recipe);
   app.add_option("--rate", o.rate, "Its peak; for noam the factor")->group(recipe);
   app.add_option("--warmup", o.warmup, "Updates until the peak")->group(recipe);
   app.add_option("--clip-norm", o.clip_norm, "The gradient's largest norm; 0: any")->group(recipe);
-  app.add_option("--weight-decay", o.weight_decay, "")->group(recipe);
-  app.add_option("--max-updates", o.max_updates, "0: any number")->group(recipe);
-  app.add_option("--max-epochs", o.max_epochs, "0: any number")->group(recipe);
+  app.add_option("--weight-decay", o.weight_decay, "This times a value is added to its gradient")
+      ->group(recipe);
+  app.add_option("--max-updates", o.max_updates, "Stop after so many; 0: any number")
+      ->group(recipe);
+  app.add_option("--max-epochs", o.max_epochs, "Stop after so many; 0: any number")->group(recipe);
   app.add_option("--patience", o.patience, "Epochs without improvement; 0: any number")
       ->group(recipe);
   app.add_option("--average", o.average, "Models of the last epochs to average at the end")
@@ -110,7 +121,8 @@ void add_train(CLI::App& app, TrainOptions& o) {
   app.add_flag("--score", o.score,
                "Translate the validation corpus after each epoch; its BLEU decides what is best")
       ->group(recipe);
-  app.add_option("--seed", o.seed, "")->group(recipe);
+  app.add_option("--seed", o.seed, "Of first values, dropout and the order of the data")
+      ->group(recipe);
 
   const std::string order = "Order of sums (the numbers depend on it, not on the devices)";
   app.add_option("--lanes", o.lanes, "Lanes of gradients; 0: as many as devices")->group(order);
@@ -175,6 +187,7 @@ Options parse_options(int argc, char** argv, const std::string& strategy, const 
   app.require_subcommand(1);
   app.fallthrough();
   app.option_defaults()->ignore_underscore()->always_capture_default();
+  app.set_version_flag("--version", std::string("weft ") + weft::version);
   app.set_config("--config", "", "Read options from this TOML or INI file");
   Options options;
   options.devices = default_devices;

@@ -5,7 +5,9 @@
 //! A model or strategy runs on GPUs where it names `Cuda` in place of `Cpu`. Link with cublasLt.
 #pragma once
 
+#include <weft/core/version.hpp>
 #include <weft/device/cuda.cuh>
+#include <weft/nvtx.cuh>
 #include <weft/ops/cuda/attention.cuh>
 #include <weft/ops/cuda/column_sums.cuh>
 #include <weft/ops/cuda/embedding.cuh>

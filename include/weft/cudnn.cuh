@@ -9,6 +9,7 @@
 //! which is headers alone; link with cudnn and nvrtc.
 #pragma once
 
+#include <weft/core/version.hpp>
 #include <weft/device/cudnn.cuh>
 
 namespace weft::detail {

@@ -15,6 +15,7 @@
 #include <weft/core/shape.hpp>
 #include <weft/core/sum_count.hpp>
 #include <weft/core/text.hpp>
+#include <weft/core/version.hpp>
 #include <weft/data/loader.hpp>
 #include <weft/data/parallel_corpus.hpp>
 #include <weft/data/translation_batch.hpp>

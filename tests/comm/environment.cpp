@@ -36,6 +36,8 @@ std::string error(Variables variables, const std::string& name, const char* valu
 const Variables open_mpi{{"OMPI_COMM_WORLD_RANK", "3"},
                          {"OMPI_COMM_WORLD_SIZE", "4"},
                          {"OMPI_COMM_WORLD_LOCAL_RANK", "1"}};
+const Variables hydra{
+    {"PMI_RANK", "3"}, {"PMI_SIZE", "4"}, {"MPI_LOCALRANKID", "1"}, {"MPI_LOCALNRANKS", "2"}};
 const Variables torchrun{{"RANK", "5"},
                          {"WORLD_SIZE", "8"},
                          {"LOCAL_RANK", "1"},
@@ -58,6 +60,9 @@ TEST_CASE("launchers tell a process its place") {
   const auto mpi = read(open_mpi);
   CHECK(mpi.launcher == Launcher::open_mpi);
   CHECK((mpi.rank == 3 && mpi.size == 4 && mpi.local_rank == 1));
+  const auto mpich = read(hydra);
+  CHECK(mpich.launcher == Launcher::hydra);
+  CHECK((mpich.rank == 3 && mpich.size == 4 && mpich.local_rank == 1));
   const auto torch = read(torchrun);
   CHECK(torch.launcher == Launcher::torchrun);
   CHECK((torch.rank == 5 && torch.size == 8 && torch.local_rank == 1));
@@ -74,6 +79,12 @@ TEST_CASE("what was started last counts") {
   Variables both = slurm;  // a script of sbatch that calls mpirun
   both.insert(open_mpi.begin(), open_mpi.end());
   CHECK(read(both).launcher == Launcher::open_mpi);
+  Variables hydra_in_slurm = slurm;  // its mpirun reaches the machines by srun
+  hydra_in_slurm.insert(hydra.begin(), hydra.end());
+  CHECK(read(hydra_in_slurm).launcher == Launcher::hydra);
+  Variables pmi2 = slurm;  // srun --mpi=pmi2
+  pmi2.insert({{"PMI_RANK", "2"}, {"PMI_SIZE", "3"}});
+  CHECK(read(pmi2).launcher == Launcher::slurm);
   Variables torch_in_slurm = slurm;
   torch_in_slurm.insert(torchrun.begin(), torchrun.end());
   CHECK(read(torch_in_slurm).launcher == Launcher::torchrun);
@@ -82,6 +93,10 @@ TEST_CASE("what was started last counts") {
 TEST_CASE("a variable that is missing or makes no sense is named") {
   CHECK(error(open_mpi, "OMPI_COMM_WORLD_RANK", nullptr) ==
         "mpirun started this process, but the variable OMPI_COMM_WORLD_RANK is not set");
+  CHECK(error(hydra, "PMI_SIZE", nullptr) ==
+        "mpirun started this process, but the variable PMI_SIZE is not set");
+  CHECK(error(hydra, "MPI_LOCALRANKID", "4") ==
+        "the variable MPI_LOCALRANKID is '4', not a number from 0 to 3");
   CHECK(error(torchrun, "MASTER_ADDR", nullptr) ==
         "torchrun started this process, but the variable MASTER_ADDR is not set");
   CHECK(error(torchrun, "MASTER_ADDR", "").find("MASTER_ADDR") != std::string::npos);

@@ -3,6 +3,9 @@
 // One rank of a test under mpirun: mpi CASE. What mpi.py checks is what it prints.
 #include <weft/comm/mpi.hpp>
 
+#include <weft/comm/any_communicator.hpp>
+#include <weft/comm/environment.hpp>
+#include <weft/comm/launch_ranks.hpp>
 #include <weft/parallel/distributed_data_parallel.hpp>
 #include <weft/parallel/gradient_accumulation.hpp>
 #include <weft/parallel/pipeline_parallel.hpp>
@@ -211,6 +214,15 @@ void rounds(MpiCommunicator& communicator, const std::string& fault) {
 
 int main(int argc, char** argv) {
   const std::string name = argc > 1 ? argv[1] : "";
+  if (name == "launched") {
+    const auto environment = comm::read_environment();
+    comm::launch_ranks(environment, environment.size, comm::Timeout(60.0),
+                       [](comm::AnyCommunicator& communicator) {
+                         std::printf("launched: %d of %d\n", communicator.rank(),
+                                     communicator.size());
+                       });
+    return 0;
+  }
   return comm::launch_mpi(comm::Timeout(name == "stops" ? 2.0 : 60.0),
                           [&](MpiCommunicator& communicator) {
                             if (name == "collectives") return collectives(communicator);

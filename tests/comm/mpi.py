@@ -77,6 +77,20 @@ class Mpi(unittest.TestCase):
         self.assertIn("signal 9", run.stderr)
         self.assertLess(self.seconds, 10)
 
+    def test_ranks_are_those_that_mpirun_says(self):
+        run = self.run_ranks(2, "launched")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        for rank in range(2):
+            self.assertIn(f"launched: {rank} of 2", run.stdout)
+
+    def test_the_mpirun_of_another_mpi_is_refused(self):
+        others = dict(PMI_RANK="1", PMI_SIZE="2", MPI_LOCALRANKID="1", MPI_LOCALNRANKS="2")
+        run = subprocess.run([PROGRAM, "launched"], capture_output=True, text=True, timeout=60,
+                             check=False, env=dict(os.environ, **others))
+        self.assertEqual(run.returncode, 86, run.stderr)
+        self.assertIn("mpirun started 2 ranks, but MPI knows of 1: the program was compiled for "
+                      "an MPI that is not this mpirun's", run.stderr)
+
     def test_programs_that_differ_are_told(self):
         run = self.run_ranks(2, "differs")
         self.assertEqual(run.returncode, 86, run.stderr)

@@ -6,6 +6,8 @@
 
 #include <catch2/catch.hpp>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -41,11 +43,32 @@ TEST_CASE("a span that began before a trace is not in it") {
   CHECK(take_trace().empty());
 }
 
+TEST_CASE("another tool's ranges begin and end with their spans, in any order") {
+  static std::vector<std::string> calls;
+  static constexpr weft::detail::RangeMaker maker{
+      [](const char* name, index_t number) {
+        calls.push_back(text("begin ", name, " ", number));
+        return static_cast<std::uint64_t>(calls.size());
+      },
+      [](std::uint64_t range) { calls.push_back(text("end ", range)); }};
+  std::optional<TraceSpan> first, second;
+  {
+    const TraceSpan early("a", "early");
+    weft::detail::range_maker = &maker;
+    first.emplace("a", "first");
+    second.emplace("b", "second", 3);
+    weft::detail::range_maker = nullptr;
+  }
+  first.reset();
+  second.reset();
+  CHECK(calls == std::vector<std::string>{"begin first -1", "begin second 3", "end 1", "end 2"});
+}
+
 TEST_CASE("a trace is JSON with a row for each name of one") {
   const std::vector<TracedSpan> first = {{"cpu:0", "forward 1", 10.0, 10.5},
                                          {"cpu:1", "forward 2", 10.25, 11.0}};
-  const std::vector<std::string> processes = {
-      chrome_events(first, 0), "", chrome_events(std::vector{first[1]}, 2)};
+  const std::vector<std::string> processes = {chrome_events(first, 0), "",
+                                              chrome_events(std::vector{first[1]}, 2)};
   const auto json = nlohmann::json::parse(chrome_trace(processes));
   const auto& events = json.at("traceEvents");
   REQUIRE(events.size() == 2 + 2 + 1 + 1);

@@ -3,7 +3,8 @@
 """Whether the programs have the options that the documentation types: options.py REPOSITORY PROGRAM...
 
 Of every command `build/examples/NAME ...` in the pages' shell blocks, each word that begins with --
-must stand in the program's --help, or in that of the subcommand that it calls.
+must stand in the program's --help, or in that of the subcommand that it calls. There each option has a
+sentence; and --version says weft's.
 """
 import functools
 import pathlib
@@ -26,10 +27,29 @@ def commands(text):
 
 
 @functools.lru_cache(maxsize=None)
+def said(name, *arguments):
+    return subprocess.run([PROGRAMS[name], *arguments], capture_output=True, text=True,
+                          check=True).stdout
+
+
+@functools.lru_cache(maxsize=None)
 def options(name, *subcommand):
-    done = subprocess.run([PROGRAMS[name], *subcommand, "--help"], capture_output=True, text=True,
-                          check=True)
-    return set(re.findall(r"(?<![\w-])--[a-z][\w-]*", done.stdout))
+    return set(re.findall(r"(?<![\w-])--[a-z][\w-]*", said(name, *subcommand, "--help")))
+
+
+def without_a_sentence(text):
+    """The options of a --help with nothing in column 30, nor there in the next line."""
+    return re.findall(r"^(?!.{29} \S) +(?:-\w,)?(--[\w-]+).*\n(?! {30}\S)", text, re.M)
+
+
+def own_faults(name):
+    """Of a program itself: sentences and version."""
+    whole = said(name, "--help")
+    for command in re.findall(r"^  (train|translate|evaluate|generate) ", whole, re.M):
+        whole += said(name, command, "--help")
+    yield from (f"{name}: {option} says nothing" for option in without_a_sentence(whole))
+    if not re.fullmatch(r"weft \d+\.\d+\.\d+\n", said(name, "--version")):
+        yield f"{name} --version is not weft's"
 
 
 def faults(command):
@@ -44,8 +64,11 @@ def faults(command):
 
 
 def main():
+    assert without_a_sentence(
+        "  --a INT=1\n" + "  --b INT=1".ljust(30) + "Says.\n  --c INT=1\n" + 30 * " " + "Says.\n"
+        "  -d,--d".ljust(30) + "\n") == ["--a", "--d"], "it finds nothing"
     assert list(faults(f"build/examples/{next(iter(PROGRAMS))} --no-such-option")), "it finds nothing"
-    seen, found = 0, []
+    seen, found = 0, [fault for name in PROGRAMS for fault in own_faults(name)]
     for page in documents.documents(ROOT):
         for command in commands((ROOT / page).read_text(encoding="utf-8")):
             seen += any(f"build/examples/{name} " in command for name in PROGRAMS)

@@ -4,11 +4,13 @@
 
     check.py alone PASSED INCLUDE COMPILER [ARGUMENTS]
     check.py together INCLUDE COMPILER [ARGUMENTS]
+    check.py older INCLUDE COMPILER [ARGUMENTS]
 
 alone: each .hpp below INCLUDE/weft is the first thing that a program includes, and includes again.
 It costs a second a header, so the file PASSED remembers what passed: a header is read again when
 it, a header of ours below it, or the command has changed.
 together: one program includes them all, twice, in a few seconds.
+older: by C++17 weft.hpp says which C++ it needs, in a few lines.
 
 A header that needs one of OPTIONAL is left out where the compiler does not find that.
 
@@ -90,9 +92,16 @@ def check_alone(names: List[str], passed: pathlib.Path, include: pathlib.Path,
     return 1 if bad else 0
 
 
+def check_older(include: pathlib.Path, compiler: List[str]) -> int:
+    said = complaints(["weft/weft.hpp"], include, [*compiler, "-std=c++17"]).splitlines()
+    first = next((line for line in said if "error:" in line), "(no error)")
+    print(f"{len(said)} lines", *said[:20], sep="\n")
+    return 0 if "weft needs C++20" in first and len(said) < 20 else 1
+
+
 def main(arguments: List[str]) -> int:
     mode, *rest = arguments or [""]
-    needed = {"alone": 3, "together": 2}
+    needed = {"alone": 3, "together": 2, "older": 2}
     if mode not in needed or len(rest) < needed[mode]:
         print(__doc__, file=sys.stderr)
         return 2
@@ -102,6 +111,8 @@ def main(arguments: List[str]) -> int:
     if not names:
         print(f"{include}/weft has no headers")
         return 1
+    if mode == "older":
+        return check_older(include, compiler)
     names = with_what_they_need(names, include, compiler)
     if passed:
         return check_alone(names, passed, include, compiler)

@@ -40,6 +40,13 @@ class Check(unittest.TestCase):
         self.write(dict(headers))
         return self.run_check("together")
 
+    def test_an_older_standard_is_refused_at_once(self):
+        good = '#if __cplusplus < 202002L\n#error "weft needs C++20"\n#include <C++20>\n#endif\n'
+        for text, status in ((good, 0), ("struct One {};\n", 1), (good.replace("<", ">", 1), 1),
+                             (good.replace("#include <C++20>", "none i;\n" * 30), 1)):
+            self.write({"weft/weft.hpp": text})
+            self.assertEqual(self.run_check("older")[0], status, text)
+
     def test_sound_headers(self):
         headers = {"weft/core/one.hpp": ONE, "weft/core/two.hpp": TWO}
         self.assertEqual(self.alone(headers), (0, "2 headers, 2 read again, 0 with complaints\n"))

@@ -14,7 +14,7 @@
 namespace weft::comm {
 
 //! Who started this process as a rank.
-enum class Launcher { none, open_mpi, torchrun, slurm };
+enum class Launcher { none, open_mpi, hydra, torchrun, slurm };
 
 //! The program that starts ranks, as users call it: "mpirun".
 [[nodiscard]] constexpr const char* to_text(Launcher launcher) {
@@ -22,6 +22,7 @@ enum class Launcher { none, open_mpi, torchrun, slurm };
     case Launcher::none:
       return "no launcher";
     case Launcher::open_mpi:
+    case Launcher::hydra:
       return "mpirun";
     case Launcher::torchrun:
       return "torchrun";
@@ -36,9 +37,9 @@ struct Environment {
   Launcher launcher = Launcher::none;  //!< who started the process
   int rank = 0;                        //!< among all processes
   int size = 1;                        //!< how many processes there are
-  int local_rank = 0;            //!< among the processes of this machine
-  std::string master_address{};  //!< where rank 0 listens; torchrun only
-  int master_port = 0;           //!< of rank 0; torchrun only
+  int local_rank = 0;                  //!< among the processes of this machine
+  std::string master_address{};        //!< where rank 0 listens; torchrun only
+  int master_port = 0;                 //!< of rank 0; torchrun only
 };
 
 //! A variable of the environment, or null.
@@ -89,8 +90,9 @@ class EnvironmentReader {
 
 }  // namespace detail
 
-//! Reads the variables of Open MPI's `mpirun`, of `torchrun` (RANK, WORLD_SIZE, LOCAL_RANK,
-//! MASTER_ADDR, MASTER_PORT) or of Slurm's `srun`; the first that is there counts, in this order.
+//! Reads the variables of Open MPI's `mpirun`, of Hydra, which is that of MPICH and Intel MPI
+//! (PMI_RANK, PMI_SIZE, MPI_LOCALRANKID), of `torchrun` (RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR,
+//! MASTER_PORT) or of Slurm's `srun`; the first that is there counts, in this order.
 //!
 //! A script of `sbatch` is no rank: only the processes of a job step are.
 //! **Errors.** ArgumentError names the variable that is missing or makes no sense.
@@ -101,6 +103,12 @@ class EnvironmentReader {
   if (any("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK")) {
     return detail::EnvironmentReader(Launcher::open_mpi, get)
         .read("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK");
+  }
+  // PMI_RANK does not tell: srun --mpi=pmi2 sets it too. Hydra starts by srun what starts its
+  // ranks.
+  if (any("MPI_LOCALRANKID", "MPI_LOCALNRANKS")) {
+    return detail::EnvironmentReader(Launcher::hydra, get)
+        .read("PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID");
   }
   if (any("WORLD_SIZE", "RANK", "LOCAL_RANK")) {
     const detail::EnvironmentReader reader(Launcher::torchrun, get);

@@ -23,8 +23,8 @@ namespace weft::comm {
 //! MASTER_ADDR, MASTER_PORT) it is a rank over TCP. Otherwise the ranks are threads of this
 //! process.
 //! **Errors.** ArgumentError if a launcher started another number of ranks than `ranks`, or one
-//! that the program was not compiled for. With threads as `launch_threads`; with processes as
-//! `launch_mpi` or `launch_sockets`.
+//! that the program was not compiled for, be it the `mpirun` of another MPI. With threads as
+//! `launch_threads`; with processes as `launch_mpi` or `launch_sockets`.
 template <class Program>
 void launch_ranks(const Environment& environment, int ranks, Timeout timeout,
                   const Program& program) {
@@ -45,7 +45,15 @@ void launch_ranks(const Environment& environment, int ranks, Timeout timeout,
     return;
   }
 #if __has_include(<mpi.h>)
-  launch_mpi(timeout, on_any);
+  launch_mpi(timeout, [&](MpiCommunicator& communicator) {
+    if (communicator.size() != environment.size) {
+      throw ArgumentError(text(to_text(environment.launcher), " started ", environment.size,
+                               " ranks, but MPI knows of ", communicator.size(),
+                               ": the program was compiled for an MPI that is not this ",
+                               to_text(environment.launcher), "'s"));
+    }
+    on_any(communicator);
+  });
 #else
   throw ArgumentError(text(to_text(environment.launcher), " started this process, but the program ",
                            "was compiled without MPI: mpi.h was not found"));

@@ -5,6 +5,8 @@
 
 #include <chrono>
 
+#include <weft/core/version.hpp>
+
 namespace weft {
 
 //! Seconds since some moment before the program began, by a clock that nobody sets.

@@ -3,6 +3,8 @@
 //! @file What a softmax needs to know of a row.
 #pragma once
 
+#include <weft/core/version.hpp>
+
 namespace weft {
 
 //! Of all numbers of a row.

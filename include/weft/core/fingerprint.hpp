@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include <weft/core/version.hpp>
+
 namespace weft {
 
 //! The 64-bit FNV-1a hash of what was added: equal for different bytes by one chance in 2^64, if

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <string>
 
+#include <weft/core/version.hpp>
+
 namespace weft {
 
 //! `value` with `decimals` digits after the point, as printf's `%.*f` in the "C" locale:

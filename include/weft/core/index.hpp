@@ -5,6 +5,8 @@
 
 #include <cstdint>
 
+#include <weft/core/version.hpp>
+
 namespace weft {
 
 //! Counts elements, rows and bytes. Signed, so that differences and reversed loops are safe.

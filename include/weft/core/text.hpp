@@ -9,6 +9,8 @@
 #include <string_view>
 #include <type_traits>
 
+#include <weft/core/version.hpp>
+
 namespace weft {
 
 namespace detail {

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
-//! @file What a program did when, for ui.perfetto.dev, and for NVIDIA's tools where nvcc compiles.
+//! @file What a program did when, for ui.perfetto.dev, and with weft/nvtx.cuh for NVIDIA's tools.
 //!
 //!     start_trace();
 //!     { const TraceSpan span(device, "forward", micro_batch); ... }
@@ -10,16 +10,13 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <map>
 #include <mutex>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
-
-#ifdef __CUDACC__
-#include <nvtx3/nvToolsExt.h>
-#endif
 
 #include <weft/core/clock.hpp>
 #include <weft/core/fixed.hpp>
@@ -49,6 +46,16 @@ struct TraceRecord {
   }
 };
 
+//! Makes a range of another tool for each span.
+struct RangeMaker {
+  std::uint64_t (*begin)(const char* name, index_t number);
+  void (*end)(std::uint64_t range);  // in any order: spans of messages are no stack
+};
+
+//! Set before main begins, by weft/nvtx.cuh in any source of a program; the other sources compile
+//! the same TraceSpan without it.
+inline const RangeMaker* range_maker = nullptr;
+
 }  // namespace detail
 
 //! Records the spans of all threads of the process from now on.
@@ -63,23 +70,14 @@ inline void start_trace() { detail::TraceRecord::of_process().on = true; }
   return std::exchange(record.events, {});
 }
 
-//! From its making to its end, something is done. While nothing is recorded it costs a load.
+//! From its making to its end, something is done. While nothing is recorded it costs two loads.
 class TraceSpan {
  public:
   //! `row` is who does it, a device for example; it has a `to_text`. The name is a literal, with a
   //! number behind it unless that is negative.
   template <class Row>
   TraceSpan(const Row& row, const char* name, index_t number = -1) {
-#ifdef __CUDACC__
-    nvtxEventAttributes_t range{};
-    range.version = NVTX_VERSION;
-    range.size = NVTX_EVENT_ATTRIB_STRUCT_SIZE;
-    range.messageType = NVTX_MESSAGE_TYPE_ASCII;
-    range.message.ascii = name;
-    range.payloadType = NVTX_PAYLOAD_TYPE_INT64;
-    range.payload.llValue = number;
-    nvtx_ = nvtxRangeStartEx(&range);
-#endif
+    if (maker_ != nullptr) range_ = maker_->begin(name, number);
     if (!detail::TraceRecord::of_process().on.load(std::memory_order_relaxed)) return;
     event_.row = text(row);
     event_.name = number < 0 ? std::string(name) : text(name, " ", number);
@@ -88,9 +86,7 @@ class TraceSpan {
   }
 
   ~TraceSpan() {
-#ifdef __CUDACC__
-    nvtxRangeEnd(nvtx_);
-#endif
+    if (maker_ != nullptr) maker_->end(range_);
     if (recorded_) record();
   }
 
@@ -107,9 +103,8 @@ class TraceSpan {
 
   TracedSpan event_;
   bool recorded_ = false;
-#ifdef __CUDACC__
-  nvtxRangeId_t nvtx_{};  // spans of messages end in any order, so they are no stack
-#endif
+  const detail::RangeMaker* maker_ = detail::range_maker;
+  std::uint64_t range_ = 0;
 };
 
 //! The part of a trace that one process has, of several whose parts `chrome_trace` puts together.

@@ -26,15 +26,15 @@ struct TiedGradient {
 
 //! The sizes of the buffers.
 //!
-//!     values      [ trained parameters, in order of declaration | frozen ones and computed tables
-//!     ] gradients   [ the same trained parameters                 | further uses of tied ones ]
+//!     values     [ trained parameters, as declared | frozen ones and computed tables ]
+//!     gradients  [ the same trained parameters     | further uses of tied ones ]
 //!
 //! There are no gaps: slices of the first part are what optimizers, buckets and shards work on.
 struct ParameterLayout {
-  index_t trained = 0;           //!< parameters that an optimizer updates
-  index_t values = 0;            //!< length of the value buffer
-  index_t gradients = 0;         //!< length of the gradient buffer
-  std::uint32_t operations = 0;  //!< numbers given to dropout
+  index_t trained = 0;                             //!< parameters that an optimizer updates
+  index_t values = 0;                              //!< length of the value buffer
+  index_t gradients = 0;                           //!< length of the gradient buffer
+  std::uint32_t operations = 0;                    //!< numbers given to dropout
   std::vector<TiedGradient> tied;                  //!< further uses of shared weights
   std::vector<std::pair<index_t, index_t>> slots;  //!< offset and size of each place for gradients
   std::vector<Range> units;  //!< the trained parameters of each layer of a stack, in order

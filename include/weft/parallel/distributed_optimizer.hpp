@@ -37,8 +37,8 @@ namespace weft::parallel {
 
 //! Wraps any optimizer: `step` adds the gradients of all ranks before it updates.
 //!
-//!     DistributedOptimizer<optim::Adam> optimizer(device, communicator, optim::Adam(),
-//!     first_values); for (...) {
+//!     DistributedOptimizer<optim::Adam> optimizer(device, communicator, optim::Adam(), values);
+//!     for (...) {
 //!       ... gradients of the sum of this rank's losses, at optimizer.values() ...
 //!       optimizer.step(gradients, {loss, tokens}, rate);
 //!     }

@@ -58,8 +58,7 @@ namespace weft::parallel {
 //! micro-batches makes fewer of them.
 //!
 //! **Memory.** For each parameter of its stages what `DistributedDataParallel` has over the
-//! replicas
-//! (`Shard::nothing` or `Shard::optimizer_state`); of activations what the schedule says.
+//! replicas (`Shard::nothing` or `Shard::optimizer_state`); of activations what the schedule says.
 //! **Cost.** A stage's output and its gradient go over a link for each micro-batch. Weights that
 //! stages share, and the blocks of parameters that a cut divides, are exchanged once an update.
 //! **Source.** Huang et al. 2019; torch.distributed.pipelining.
@@ -356,8 +355,8 @@ class PipelineParallel : public OverRanks<C> {
     return ops::ordered_sum(sums);
   }
 
-  //! Of a divided block this rank computes a part, and `exchange_` reads all of it. (What it finds is
-  //! replaced by `add_divided_blocks`; but memory that nobody has written is not read.)
+  //! Of a divided block this rank computes a part, and `exchange_` reads all of it. (What it finds
+  //! is replaced by `add_divided_blocks`; but memory that nobody has written is not read.)
   void clear_divided_blocks() {
     for (const index_t block : places_.divided_blocks()) {
       const index_t begin = block * ops::block_size;

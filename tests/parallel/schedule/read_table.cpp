@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "../../message_of.hpp"
 
@@ -19,6 +20,14 @@ using namespace weft::parallel;
 using weft::testing::message_of;
 
 namespace {
+
+// What a temporary shows would be gone at the semicolon.
+template <class Table>
+concept HasView = requires(Table&& table) {
+  std::forward<Table>(table).view();
+};
+static_assert(HasView<ReadTable&> && HasView<const ReadTable&>);
+static_assert(!HasView<ReadTable> && !HasView<const ReadTable>);
 
 bool equal(const TableView& a, const TableView& b) {
   bool same = a.ranks == b.ranks && a.stages == b.stages && a.micro_batches == b.micro_batches &&
@@ -45,7 +54,8 @@ TEST_CASE("a schedule that is written down is the one that the compiler makes") 
   const auto interleaved = Interleaved<2, 2>::table<1>();
   CHECK(stages.view().stages == 2);
   CHECK(stages.view().stages == interleaved.stages);
-  CHECK(read_table("F0 B0 W0", "my.schedule").view().splits_backward);
+  const auto split = read_table("F0 B0 W0", "my.schedule");
+  CHECK(split.view().splits_backward);
 }
 
 TEST_CASE("what is written of a schedule is read again as the same") {

@@ -57,12 +57,14 @@ class ReadTable {
   }
 
   //! The table. It must not outlive this.
-  [[nodiscard]] TableView view() const {
+  [[nodiscard]] TableView view() const& {
     TableView view = view_;
     view.actions = actions_.data();
     view.counts = counts_.data();
     return view;
   }
+  //! None of a temporary, which it would outlive: give what `read_table` returns a name.
+  TableView view() const&& = delete;
 
  private:
   [[nodiscard]] TableFault first_fault() const {
