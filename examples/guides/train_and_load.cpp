@@ -37,10 +37,9 @@ using Loss = Chunked<nn::Generator<shape>, nn::LabelSmoothing>;
 using Train = DataParallel<Model, Loss>;
 
 Train::Objective objective(const data::Vocabulary& german, const data::Vocabulary& english) {
-  return Train::Objective(
-      Model(
-          {.source_vocabulary = german.size(), .target_vocabulary = english.size(), .longest = 64}),
-      nn::LabelSmoothing(0.1f));
+  const nn::TransformerSizes sizes{
+      .source_vocabulary = german.size(), .target_vocabulary = english.size(), .longest = 64};
+  return Train::Objective(Model(sizes), nn::LabelSmoothing(0.1f));
 }
 // [objective]
 
