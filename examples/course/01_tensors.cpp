@@ -3,6 +3,8 @@
 //
 // Tensors lie on a device; operations read and write views of them.
 //
+//     build/examples/course/01_tensors
+//
 // Prints:
 //   a (2, 3), b (4, 3), a b' (2, 4)
 //   row 1 of the product: 2 8 14 20

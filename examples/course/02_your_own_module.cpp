@@ -4,6 +4,8 @@
 // A module declares its parameters and has forward and backward. Here: y = x * gain, a gain a
 // channel. It composes with others, and the compiler counts the parameters.
 //
+//     build/examples/course/02_your_own_module
+//
 // Prints:
 //   57 parameters
 //     0.weight (8, 4) at 0

@@ -3,6 +3,8 @@
 //
 // A Transformer learns to turn sentences around: model, loss and strategy are types.
 //
+//     build/examples/course/03_training_step
+//
 // Prints:
 //   23424 parameters
 //   the loss fell below a tenth of its start: yes

@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The alias `Train` changes, and nothing else: the same updates on 1, 2 and 4 devices end with the
-// same bits.
+// The alias `Train` changes, and the first argument is a group of devices: the same updates on 1, 2
+// and 4 of them end with the same bits.
+//
+//     build/examples/course/04_data_parallel
 //
 // Prints:
 //   2 devices: the parameters are those of one device, bit for bit

@@ -4,6 +4,8 @@
 // Logits are the largest array of a translation model. `Chunked` makes them for a few positions of
 // each sentence at a time: less memory, the same loss and gradients.
 //
+//     build/examples/course/05_chunked_loss
+//
 // Prints:
 //   a chunk of 4 positions needs less than a fifth of the memory of all 64 at once: yes
 //   the losses agree to a millionth: yes

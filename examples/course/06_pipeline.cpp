@@ -4,6 +4,8 @@
 // A language model in two stages, each on a rank that is a thread, by a schedule that the compiler
 // has proven: it cannot deadlock, and adds gradients as one device does.
 //
+//     build/examples/course/06_pipeline
+//
 // Prints:
 //   rank 0: F0 F1 B0 F2 B1 F3 B2 B3
 //   rank 1: F0 B0 F1 B1 F2 B2 F3 B3

@@ -33,9 +33,10 @@ using weft::Range;
 //! Local SGD: each rank makes updates from its own share of the batch, without a word to the
 //! others; after every `period` updates all ranks have the mean of their parameters.
 //!
-//! The bits are not those of one device: that is the price for sending 1 / period as much.
+//! The bits are not those of one device: that is the price for sending less, where period > N / 2.
 //!
-//! **Cost.** A rank sends (N - 1) of its parameters' bytes every `period` updates.
+//! **Cost.** A rank sends N - 1 times its parameters' bytes every `period` updates, N / (2 period)
+//! of what DistributedDataParallel sends: `all_reduce` gathers the values of all ranks.
 //! **Source.** Stich 2019, "Local SGD converges fast and communicates little".
 template <class Model, class Loss, class Optimizer = weft::optim::Adam, class D = weft::Cpu,
           comm::Communicator C = comm::ThreadCommunicator>

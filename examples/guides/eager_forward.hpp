@@ -11,8 +11,8 @@
 namespace guides {
 
 // [schedule]
-//! 1F1B with twice as many micro-batches ahead: a rank has one more in hand for each rank behind
-//! it, and computes while what it waits for is on its way.
+//! 1F1B with twice as many micro-batches ahead: a rank has one more in hand for each rank after it,
+//! and computes while what it waits for is on its way.
 //!
 //! **Memory.** On rank r of P the activations of min(M, 2 (P - 1 - r) + 1) micro-batches.
 //! **Cost.** As OneForwardOneBackward, where messages cost nothing.

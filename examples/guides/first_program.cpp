@@ -4,6 +4,8 @@
 // A translation model learns to turn sentences around, on two logical devices. It shows the loss of
 // every hundredth update, smoothed, in nats a token.
 //
+//     build/examples/guides/guide_first_program
+//
 // Prints, to within 5 %:
 //   3.741
 //   2.131

@@ -2,30 +2,47 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Models in stages: cut by hand, cut by weft, and an encoder-decoder model; the time that ranks
-// lose.
+// lose; a schedule that is read from text.
+//
+//     build/examples/guides/guide_pipelines
 //
 // Prints:
 //   cut by hand: the loss fell
 //   the share of the time that is lost: between 0 and 100 %
+//   by a schedule that was read: 1 update
 //   cut by weft: 2 ranks
 //   a Transformer in four stages: 4 ranks
 
 #include "reversal.hpp"
 
+// [include]
 #include <weft/comm/launch.hpp>
-#include <weft/io/atomic_file.hpp>
-#include <weft/nn/translation_steps.hpp>
 #include <weft/parallel/pipeline_parallel.hpp>
-#include <weft/parallel/pipeline_trace.hpp>
 #include <weft/parallel/schedule/one_forward_one_backward.hpp>
-#include <weft/parallel/split.hpp>
 #include <weft/weft.hpp>
+// [include]
+
+// [include-translation]
+#include <weft/nn/translation_steps.hpp>
+#include <weft/parallel/split.hpp>
+// [include-translation]
+
+// [include-table]
+#include <weft/parallel/schedule/read_table.hpp>
+// [include-table]
+
+// [include-trace]
+#include <weft/io/atomic_file.hpp>
+#include <weft/parallel/pipeline_trace.hpp>
+// [include-trace]
 
 #include <cstdio>
 #include <string>
 #include <vector>
 
+// [include]
 using namespace weft;
+// [include]
 
 constexpr index_t C = 16;
 using Layer = nn::EncoderLayer<C, /*heads=*/2, /*d_ff=*/32>;
@@ -90,6 +107,26 @@ int main() {
     // [train]
   });
   // [train]
+
+  // [table]
+  const auto table = parallel::read_table(
+      "F0 F1 B0 F2 B1 B2\n"  // 1F1B on two ranks, three micro-batches
+      "F0 B0 F1 B1 F2 B2\n",
+      "my.schedule");
+  comm::launch_threads(2, comm::default_timeout, [&](comm::ThreadCommunicator& rank) {
+    Cpu device;
+    PipelineParallel<Model, Loss> train(device, rank, objective(), optim::Adam(),
+                                        {.lanes = 1, .micro_batches = 3},
+                                        table.view());  // of a table that outlives `train`
+    train.step(batch, rate);
+    // [table]
+    if (rank.rank() == 0) {
+      std::printf("by a schedule that was read: %d update\n",
+                  static_cast<int>(train.state().updates()));
+    }
+    // [table]
+  });
+  // [table]
 
   // [split]
   const nn::Sequential model(nn::Embedding<C>(28'782, 64, 0.1f), Layer(), Layer(), Layer(), Layer(),

@@ -4,23 +4,31 @@
 // Ranks that are threads; an update of two batches; an exchange that sends less; the optimizer
 // alone.
 //
+//     build/examples/guides/guide_ranks
+//
 // Prints:
 //   two ranks have made 3 updates
 //   the optimizer alone: 0.5 and 1.5
 
 #include "reversal.hpp"
 
+// [include]
 #include <weft/comm/launch.hpp>
-#include <weft/optim/sgd.hpp>
 #include <weft/parallel/distributed_data_parallel.hpp>
-#include <weft/parallel/distributed_optimizer.hpp>
 #include <weft/weft.hpp>
+// [include]
+
+// [include-optimizer]
+#include <weft/parallel/distributed_optimizer.hpp>
+// [include-optimizer]
 
 #include <cstdio>
 #include <span>
 #include <vector>
 
+// [include]
 using namespace weft;
+// [include]
 
 constexpr nn::TransformerShape shape{
     .d_model = 16, .heads = 2, .d_ff = 32, .encoder_layers = 1, .decoder_layers = 1};

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Draws the schedules that docs/ shows: schedule_pictures FOLDER. Four ranks, eight micro-batches,
-// and works of equal length, so that they can be compared.
+// and actions that take the same time, so that they can be compared.
 
 #include "eager_forward.hpp"
 

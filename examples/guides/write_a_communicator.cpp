@@ -4,6 +4,8 @@
 // A communicator of one's own under weft's collectives and strategies, with a decorator around it;
 // and a rank that fails, which takes nobody hostage.
 //
+//     build/examples/guides/guide_write_a_communicator
+//
 // Prints:
 //   all_reduce of 1, 2 and 3: 6
 //   the parameters are those of one device, bit for bit

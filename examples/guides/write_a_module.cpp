@@ -4,6 +4,8 @@
 // A module of one's own, checked by central differences, takes part in a model: it is placed,
 // named, saved and trained as weft's own are, by any strategy.
 //
+//     build/examples/guides/guide_write_a_module
+//
 // Prints:
 //   the gradient agrees with central differences: yes
 //     0.weight (24, 16)

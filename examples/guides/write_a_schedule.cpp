@@ -4,6 +4,8 @@
 // A schedule of one's own, proven by the compiler, runs a pipeline; and what a table that breaks a
 // law is told. With an argument it writes the schedule's picture there.
 //
+//     build/examples/guides/guide_write_a_schedule [PICTURE.svg]
+//
 // Prints:
 //   F0 F1 F2 F3 F4 B0 F5 B1 B2 B3 B4 B5
 //   F0 F1 F2 B0 F3 B1 F4 B2 F5 B3 B4 B5

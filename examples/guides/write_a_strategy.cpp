@@ -4,6 +4,8 @@
 // A strategy of one's own: ranks that average their parameters every four updates. weft's own
 // functions of strategies, such as translate, take it as they take DataParallel.
 //
+//     build/examples/guides/guide_write_a_strategy
+//
 // Prints:
 //   after 8 updates both ranks have the same parameters: yes
 //   after 9 updates: no

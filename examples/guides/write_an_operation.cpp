@@ -4,6 +4,8 @@
 // Checks an operation of one's own against its formula and against central differences, and that
 // the number of threads changes no bit.
 //
+//     build/examples/guides/guide_write_an_operation
+//
 // Prints:
 //   forward agrees with the formula in double: yes
 //   both gradients agree with central differences: yes

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
-//! @file All of weft, and NVIDIA GPUs: what a source that nvcc compiles includes.
+//! @file `weft/weft.hpp`, and NVIDIA GPUs: what a source that nvcc compiles includes.
 //!
 //! A model or strategy runs on GPUs where it names `Cuda` in place of `Cpu`. Link with cublasLt.
 #pragma once

@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //! @file All that a program on CPUs needs to compose a Transformer and a strategy, and to train.
 //!
-//! What needs a further library is included by name: corpora as JSON (weft/data/json_pairs.hpp) and
-//! saved models (weft/io/safetensors.hpp, weft/train/saved_model.hpp, weft/train/trainer.hpp) need
+//! Ranks (weft/comm/launch_ranks.hpp, weft/parallel/distributed_data_parallel.hpp), pipelines
+//! (weft/parallel/pipeline_parallel.hpp) and weft/nn/checkpoint.hpp are included by name. So is
+//! what needs a further library: corpora as JSON (weft/data/json_pairs.hpp) and saved models
+//! (weft/io/safetensors.hpp, weft/train/saved_model.hpp, weft/train/trainer.hpp) need
 //! nlohmann-json, subwords of SentencePiece (weft/data/sentence_piece.hpp) libsentencepiece.
 #pragma once
 

@@ -46,7 +46,7 @@ class OwnData(unittest.TestCase):
 
     def test_they_work(self):
         clone, enter, install, *rest = commands()
-        self.assertRegex(clone, r"^git clone <.*> weft$")
+        self.assertRegex(clone, r'^git clone "\$WEFT_REPOSITORY" weft +#')
         self.assertEqual(enter, "cd weft")
         self.clone()
         self.assertTrue(install.startswith("sudo apt-get install -y "))

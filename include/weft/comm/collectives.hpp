@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //! @file Collectives, each made of one or two rounds of messages from every rank to every other.
 //!
-//! A rank waits for each of the others itself, so that the one which is missing is named, and the
-//! bytes sent are those of a ring. Every rank calls the same collectives in the same order.
+//! A rank waits for each of the others itself, so that the one which is missing is named. The bytes
+//! sent are those of a ring, but for `all_reduce`, which is for a few values and gathers those of
+//! all ranks. Every rank calls the same collectives in the same order.
 //!
 //!     collective       is the adjoint of
 //!     all_gather       reduce_scatter
