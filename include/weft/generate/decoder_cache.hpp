@@ -68,16 +68,15 @@ class DecoderCache {
       const auto& layer = layers()[i];
       auto [z, saved_1] = layer.self_residual.enter(ctx, x);
       const auto attended = attend_to_self(ctx, layer.self_attention, z, layer_[i].own, own);
-      x = layer.self_residual.leave(ctx, x, attended, layer.self_attention.branch_bias(ctx),
-                                    saved_1);
-      auto [v, saved_2] = layer.cross_residual.enter(ctx, x);
+      auto [u, v, saved_2] = layer.self_residual.leave_for(
+          layer.cross_residual, ctx, x, attended, layer.self_attention.branch_bias(ctx), saved_1);
       const auto recalled =
           attend_to_memory(ctx, layer.cross_attention, v, layer_[i].memory, *by_source);
-      x = layer.cross_residual.leave(ctx, x, recalled, layer.cross_attention.branch_bias(ctx),
-                                     saved_2);
-      auto [u, saved_3] = layer.feed_forward_residual.enter(ctx, x);
-      const auto fed = layer.feed_forward.forward(ctx, u).output;
-      x = layer.feed_forward_residual.leave(ctx, x, fed, layer.feed_forward.branch_bias(ctx),
+      auto [w, s, saved_3] =
+          layer.cross_residual.leave_for(layer.feed_forward_residual, ctx, u, recalled,
+                                         layer.cross_attention.branch_bias(ctx), saved_2);
+      const auto fed = layer.feed_forward.forward(ctx, s).output;
+      x = layer.feed_forward_residual.leave(ctx, w, fed, layer.feed_forward.branch_bias(ctx),
                                             saved_3);
     }
     ++length_;

@@ -75,17 +75,11 @@ struct DecoderLayer {
                                                      const Rows<C, D>& memory) const {
     auto [z, saved_1] = self_residual.enter(ctx, x);
     auto [attended, saved_self] = self_attention.forward(ctx, z, true);
-    const auto u_factor = self_residual.room_for_factor(ctx, x);
-    const auto u =
-        self_residual.leave(ctx, x, attended, self_attention.branch_bias(ctx), saved_1, u_factor);
-
-    auto [v, saved_2] = cross_residual.enter(ctx, u, u_factor);
+    auto [u, v, saved_2] = self_residual.leave_for(cross_residual, ctx, x, attended,
+                                                   self_attention.branch_bias(ctx), saved_1);
     auto [recalled, saved_cross] = cross_attention.forward(ctx, v, memory);
-    const auto w_factor = cross_residual.room_for_factor(ctx, u);
-    const auto w =
-        cross_residual.leave(ctx, u, recalled, cross_attention.branch_bias(ctx), saved_2, w_factor);
-
-    auto [s, saved_3] = feed_forward_residual.enter(ctx, w, w_factor);
+    auto [w, s, saved_3] = cross_residual.leave_for(feed_forward_residual, ctx, u, recalled,
+                                                    cross_attention.branch_bias(ctx), saved_2);
     auto [fed, saved_network] = feed_forward.forward(ctx, s);
     auto y = feed_forward_residual.leave(ctx, w, fed, feed_forward.branch_bias(ctx), saved_3);
     return {std::move(y),
@@ -99,18 +93,20 @@ struct DecoderLayer {
     auto turn = feed_forward_residual.begin_backward(ctx, saved.feed_forward_residual, dy.values);
     feed_forward.backward(ctx, std::move(saved.feed_forward), turn.dbranch, turn.dinput,
                           turn.write);
-    auto dx = feed_forward_residual.end_backward(ctx, saved.feed_forward_residual, std::move(turn));
 
-    turn = cross_residual.begin_backward(ctx, saved.cross_residual, dx);
+    turn =
+        feed_forward_residual.turn_back(cross_residual, ctx, std::move(saved.feed_forward_residual),
+                                        saved.cross_residual, std::move(turn));
     cross_attention.backward(ctx, std::move(saved.cross_attention), turn.dbranch, turn.dinput,
                              turn.write, dmemory.values,
                              std::exchange(dmemory.write, ops::Write::accumulate));
-    dx = cross_residual.end_backward(ctx, saved.cross_residual, std::move(turn));
 
-    turn = self_residual.begin_backward(ctx, saved.self_residual, dx);
+    turn = cross_residual.turn_back(self_residual, ctx, std::move(saved.cross_residual),
+                                    saved.self_residual, std::move(turn));
     self_attention.backward(ctx, std::move(saved.self_attention), true, turn.dbranch, turn.dinput,
                             turn.write);
-    return {self_residual.end_backward(ctx, saved.self_residual, std::move(turn)), dy.layout};
+    return {self_residual.end_backward(ctx, std::move(saved.self_residual), std::move(turn)),
+            dy.layout};
   }
 };
 

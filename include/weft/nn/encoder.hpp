@@ -61,10 +61,8 @@ struct EncoderLayer {
   [[nodiscard]] Result<Rows<C, D>, Saved<D>> forward(Context<D>& ctx, const Rows<C, D>& x) const {
     auto [z, saved_1] = attention_residual.enter(ctx, x);
     auto [attended, saved_attention] = self_attention.forward(ctx, z, causal);
-    const auto factor = attention_residual.room_for_factor(ctx, x);
-    const auto middle = attention_residual.leave(ctx, x, attended, self_attention.branch_bias(ctx),
-                                                 saved_1, factor);
-    auto [u, saved_2] = feed_forward_residual.enter(ctx, middle, factor);
+    auto [middle, u, saved_2] = attention_residual.leave_for(
+        feed_forward_residual, ctx, x, attended, self_attention.branch_bias(ctx), saved_1);
     auto [fed, saved_network] = feed_forward.forward(ctx, u);
     auto y = feed_forward_residual.leave(ctx, middle, fed, feed_forward.branch_bias(ctx), saved_2);
     return {std::move(y),
@@ -77,13 +75,14 @@ struct EncoderLayer {
     auto turn = feed_forward_residual.begin_backward(ctx, saved.feed_forward_residual, dy.values);
     feed_forward.backward(ctx, std::move(saved.feed_forward), turn.dbranch, turn.dinput,
                           turn.write);
-    const auto dmiddle =
-        feed_forward_residual.end_backward(ctx, saved.feed_forward_residual, std::move(turn));
-    turn = attention_residual.begin_backward(ctx, saved.attention_residual, dmiddle);
+    turn = feed_forward_residual.turn_back(attention_residual, ctx,
+                                           std::move(saved.feed_forward_residual),
+                                           saved.attention_residual, std::move(turn));
     self_attention.backward(ctx, std::move(saved.attention), causal, turn.dbranch, turn.dinput,
                             turn.write);
-    return {attention_residual.end_backward(ctx, saved.attention_residual, std::move(turn)),
-            dy.layout};
+    return {
+        attention_residual.end_backward(ctx, std::move(saved.attention_residual), std::move(turn)),
+        dy.layout};
   }
 };
 

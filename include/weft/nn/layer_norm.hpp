@@ -69,6 +69,20 @@ struct LayerNorm {
     return {std::move(y), std::move(saved)};
   }
 
+  //! The same for a branch whose products alone read y.
+  template <class D>
+  [[nodiscard]] Result<FactorRows<C, D>, Saved<D>> forward_residual_factor(
+      Context<D>& ctx, const Rows<C, D>& x, const ops::DropoutMask& mask,
+      const ops::FactorView& branch, View<const float> branch_bias) const {
+    const index_t N = x.values.rows();
+    Saved<D> saved{ctx.empty({N, C}), ctx.template empty<ops::RowMoments>({N})};
+    FactorRows<C, D> y{ops::Factor<D>(ctx.device(), {N, C}), x.layout};
+    ops::residual_layer_norm(ctx.device(), mask, x.layout->keys, x.values, branch, branch_bias,
+                             saved.x, ctx.value(weight), ctx.value(bias), y.values.target(),
+                             saved.moments);
+    return {std::move(y), std::move(saved)};
+  }
+
   template <class D>
   [[nodiscard]] Rows<C, D> backward(Context<D>& ctx, Saved<D>&& saved, const Rows<C, D>& dy) const {
     return {backward(ctx, std::move(saved), dy.values, {}), dy.layout};
@@ -86,19 +100,21 @@ struct LayerNorm {
   }
 
   //! The way back through `forward_residual`: the gradient of x, and in the same pass that of the
-  //! branch, for which there is room.
+  //! branch, for which there is room. `dx_residual`: what reaches the sum past the normalisation
+  //! (empty for nothing).
   //!
-  //! **Shapes.** dy, dbranch: (N, C).
+  //! **Shapes.** dy, dx_residual, dbranch: (N, C).
   template <class D>
   [[nodiscard]] Tensor<float, D> backward_residual(Context<D>& ctx, Saved<D>&& saved,
                                                    const ops::DropoutMask& mask,
                                                    View<const RowKey> keys,
                                                    const Tensor<float, D>& dy,
+                                                   View<const float> dx_residual,
                                                    const ops::Factor<D>& dbranch) const {
     auto dx = ctx.empty(dy.shape());
-    parameter_gradients(
-        ctx, ops::residual_layer_norm_backward(ctx.device(), mask, keys, saved.x, ctx.value(weight),
-                                               saved.moments, dy, {}, dx, dbranch.target()));
+    parameter_gradients(ctx, ops::residual_layer_norm_backward(ctx.device(), mask, keys, saved.x,
+                                                               ctx.value(weight), saved.moments, dy,
+                                                               dx_residual, dx, dbranch.target()));
     return dx;
   }
 

@@ -35,6 +35,9 @@ enum class Norm {
 //!     branch.backward(ctx, saved_branch, turn.dbranch, turn.dinput, turn.write);
 //!     auto dx = sublayer.end_backward(ctx, saved_norm, turn);
 //!
+//! Where another sublayer follows, `leave_for` it and `turn_back` from it do both halves in one
+//! pass over memory.
+//!
 //! **Source.** Post: Vaswani et al. 2017, section 3.1. Pre: Xiong et al. 2020.
 template <index_t C, Norm Place>
 struct Sublayer {
@@ -57,43 +60,61 @@ struct Sublayer {
     typename LayerNorm<C>::template Saved<D> norm;
   };
 
-  //! The branch's input. `factor`: x as products read it, where the sublayer before wrote that.
+  //! The branch's input.
   template <class D>
-  [[nodiscard]] Result<FactorRows<C, D>, Saved<D>> enter(Context<D>& ctx, const Rows<C, D>& x,
-                                                         const ops::Factor<D>& factor = {}) const {
+  [[nodiscard]] Result<FactorRows<C, D>, Saved<D>> enter(Context<D>& ctx,
+                                                         const Rows<C, D>& x) const {
     if constexpr (Place == Norm::pre) {
       auto [z, saved] = norm.forward_factor(ctx, x);
       return {std::move(z), {x.layout, std::move(saved)}};
     } else {
-      return {{factor.empty() ? ops::Factor<D>(x.values) : factor, x.layout}, {x.layout, {}}};
+      return {{ops::Factor<D>(x.values), x.layout}, {x.layout, {}}};
     }
   }
 
-  //! Room for what the next sublayer's products read, if `leave` can write it with its output:
-  //! where the device rounds, and the branch there reads the output as it is.
-  template <class D>
-  [[nodiscard]] ops::Factor<D> room_for_factor(Context<D>& ctx, const Rows<C, D>& x) const {
-    const FloatType type = ops::factor_type(ctx.device());
-    if (Place == Norm::pre || type == FloatType::float32) return {};
-    return ops::Factor<D>(ctx.device(), x.values.shape(), type);
-  }
-
-  //! The layer's output from its input x and the branch's output, to which `bias` is added; in
-  //! `factor` too, unless that is empty.
+  //! The layer's output from its input x and the branch's output, to which `bias` is added.
   template <class D>
   [[nodiscard]] Rows<C, D> leave(Context<D>& ctx, const Rows<C, D>& x,
                                  const ops::FactorView& branch, View<const float> bias,
-                                 Saved<D>& saved, const ops::Factor<D>& factor = {}) const {
+                                 Saved<D>& saved) const {
     if constexpr (Place == Norm::pre) {
       Rows<C, D> y{ctx.empty(x.values.shape()), x.layout};
       ops::residual(ctx.device(), ctx.mask(dropout), x.layout->keys, x.values, branch, bias,
                     y.values);
       return y;
     } else {
-      auto [y, saved_norm] =
-          norm.forward_residual(ctx, x, ctx.mask(dropout), branch, bias, factor.target());
-      saved.norm = std::move(saved_norm);
-      return {std::move(y), x.layout};
+      return leave_post(ctx, x, branch, bias, saved, {});
+    }
+  }
+
+  //! What the next sublayer has.
+  template <class D>
+  struct Next {
+    Rows<C, D> x;             //!< its input: this one's output
+    FactorRows<C, D> branch;  //!< what its branch reads
+    Saved<D> saved;           //!< its own
+  };
+
+  //! `leave`, and `enter` of the sublayer that follows.
+  template <class D>
+  [[nodiscard]] Next<D> leave_for(const Sublayer& next, Context<D>& ctx, const Rows<C, D>& x,
+                                  const ops::FactorView& branch, View<const float> bias,
+                                  Saved<D>& saved) const {
+    if constexpr (Place == Norm::pre) {
+      auto [z, of_next] =
+          next.norm.forward_residual_factor(ctx, x, ctx.mask(dropout), branch, bias);
+      Rows<C, D> y{of_next.x, x.layout};
+      return {std::move(y), std::move(z), {x.layout, std::move(of_next)}};
+    } else {
+      // Where the device rounds, what products read is written with the sum.
+      const FloatType type = ops::factor_type(ctx.device());
+      ops::Factor<D> factor;
+      if (type != FloatType::float32) {
+        factor = ops::Factor<D>(ctx.device(), x.values.shape(), type);
+      }
+      auto y = leave_post(ctx, x, branch, bias, saved, factor.target());
+      FactorRows<C, D> z{factor.empty() ? ops::Factor<D>(y.values) : factor, x.layout};
+      return {std::move(y), std::move(z), {x.layout, {}}};
     }
   }
 
@@ -119,7 +140,7 @@ struct Sublayer {
       turn.write = ops::Write::replace;
     } else {
       turn.through = norm.backward_residual(ctx, std::move(saved.norm), ctx.mask(dropout),
-                                            saved.layout->keys, dy, turn.dbranch);
+                                            saved.layout->keys, dy, {}, turn.dbranch);
       turn.dinput = turn.through;
       turn.write = ops::Write::accumulate;
     }
@@ -128,13 +149,43 @@ struct Sublayer {
 
   //! The gradient of the layer's input, when the branch is done.
   template <class D>
-  [[nodiscard]] Tensor<float, D> end_backward(Context<D>& ctx, Saved<D>& saved,
+  [[nodiscard]] Tensor<float, D> end_backward(Context<D>& ctx, Saved<D>&& saved,
                                               Turn<D>&& turn) const {
     if constexpr (Place == Norm::pre) {
       return norm.backward(ctx, std::move(saved.norm), turn.dinput, turn.through);
     } else {
       return std::move(turn.dinput);
     }
+  }
+
+  //! `end_backward`, and `begin_backward` of the sublayer `before` this one.
+  template <class D>
+  [[nodiscard]] Turn<D> turn_back(const Sublayer& before, Context<D>& ctx, Saved<D>&& saved,
+                                  Saved<D>& saved_before, Turn<D>&& turn) const {
+    if constexpr (Place == Norm::pre) {
+      turn.dbranch = ops::Factor<D>();  // its memory is free for what follows
+      Turn<D> next;
+      next.dbranch = ops::Factor<D>(ctx.device(), turn.dinput.shape());
+      next.through =
+          norm.backward_residual(ctx, std::move(saved.norm), ctx.mask(before.dropout),
+                                 saved.layout->keys, turn.dinput, turn.through, next.dbranch);
+      next.dinput = ctx.empty(turn.dinput.shape());
+      next.write = ops::Write::replace;
+      return next;
+    } else {
+      return before.begin_backward(ctx, saved_before, turn.dinput);
+    }
+  }
+
+ private:
+  //! Writes the output to a factor too, unless that is empty.
+  template <class D>
+  [[nodiscard]] Rows<C, D> leave_post(Context<D>& ctx, const Rows<C, D>& x,
+                                      const ops::FactorView& branch, View<const float> bias,
+                                      Saved<D>& saved, const ops::FactorTarget& factor) const {
+    auto [y, saved_norm] = norm.forward_residual(ctx, x, ctx.mask(dropout), branch, bias, factor);
+    saved.norm = std::move(saved_norm);
+    return {std::move(y), x.layout};
   }
 };
 

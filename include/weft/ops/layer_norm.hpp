@@ -242,21 +242,22 @@ void residual(D& device, const DropoutMask& mask, View<const RowKey> keys, View<
 //! sum = x + dropout(branch + branch_bias) and y = layer_norm(sum), in one pass over memory, which
 //! writes y to a `factor` too, unless that is empty.
 //!
-//! **Shapes.** As `residual` and `layer_norm`. factor: (N, C), or empty.
+//! **Shapes.** As `residual` and `layer_norm`. factor: (N, C), or empty. y, too, may be a
+//! `Factor`'s target.
 //! **Errors.** ShapeError unless they fit and C > 0.
 //! **Cost.** 0.5 ns an element where the two passes take 0.9.
 template <class D>
 void residual_layer_norm(D& device, const DropoutMask& mask, View<const RowKey> keys,
                          View<const float> x, const FactorView& branch,
                          View<const float> branch_bias, View<float> sum, View<const float> gain,
-                         View<const float> bias, View<float> y, View<RowMoments> moments,
+                         View<const float> bias, const FactorTarget& y, View<RowMoments> moments,
                          const FactorTarget& factor = {}) {
   detail::check_columns("residual_layer_norm", x.shape);
   detail::expect_shape("residual_layer_norm", "keys", keys.shape, {x.rows()});
   detail::expect_shape("residual_layer_norm", "branch", branch, x.shape);
   detail::expect_shape_if_given("residual_layer_norm", "branch_bias", branch_bias, {x.columns()});
   detail::expect_shape("residual_layer_norm", "sum", sum.shape, x.shape);
-  detail::expect_shape("residual_layer_norm", "y", y.shape, x.shape);
+  detail::expect_shape("residual_layer_norm", "y", y, x.shape);
   if (factor.numbers.data != nullptr) {
     detail::expect_shape("residual_layer_norm", "factor", factor, x.shape);
   }
@@ -267,7 +268,7 @@ void residual_layer_norm(D& device, const DropoutMask& mask, View<const RowKey> 
       x.rows(), 4 * x.columns(),
       detail::ResidualLayerNormRow{
           {mask, keys.data, x.data, branch.numbers, branch_bias.data, sum.data, x.columns()},
-          {gain.data, bias.data, sum.data, y.data, factor.numbers, moments.data, x.columns()}});
+          {gain.data, bias.data, sum.data, y.numbers, factor.numbers, moments.data, x.columns()}});
   detail::expect_finite(device, "residual_layer_norm", "sum", sum);
   detail::expect_finite(device, "residual_layer_norm", "y", y);
 }
