@@ -25,12 +25,20 @@ RandomKey key_of(std::uint32_t low, std::uint32_t high) {
 
 TEST_CASE("Philox gives the numbers that its authors published") {
   // Random123's kat_vectors, philox4x32 with 10 rounds.
-  CHECK(philox({0, 0, 0, 0}, key_of(0, 0)) ==
-        Four{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
+  CHECK(philox({0, 0, 0, 0}, key_of(0, 0)) == Four{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8});
   CHECK(philox({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, key_of(0xffffffff, 0xffffffff)) ==
         Four{0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd});
   CHECK(philox({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, key_of(0xa4093822, 0x299f31d0)) ==
         Four{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1});
+  // And with 7.
+  CHECK(philox<7>({0, 0, 0, 0}, key_of(0, 0)) ==
+        Four{0x5f6fb709, 0x0d893f64, 0x4f121f81, 0x4f730a48});
+  CHECK(
+      philox<7>({0xffffffff, 0xffffffff, 0xffffffff, 0xffffffff}, key_of(0xffffffff, 0xffffffff)) ==
+      Four{0x5207ddc2, 0x45165e59, 0x4d8ee751, 0x8c52f662});
+  CHECK(
+      philox<7>({0x243f6a88, 0x85a308d3, 0x13198a2e, 0x03707344}, key_of(0xa4093822, 0x299f31d0)) ==
+      Four{0x4dfccaba, 0x190a87f0, 0xc47362ba, 0xb6b5242a});
 }
 
 TEST_CASE("sixteen counters at a time give what each gives alone") {
@@ -39,10 +47,10 @@ TEST_CASE("sixteen counters at a time give what each gives alone") {
     std::array<std::uint32_t, 16> counters, words[4];
     for (std::uint32_t lane = 0; lane < 16; ++lane) counters[lane] = first + lane;
     const PhiloxWords vectors =
-        philox(simd::load_all<simd::Words>(counters.data()), 0xdeadbeefu, 3, 0x80000001u, key);
+        philox<7>(simd::load_all<simd::Words>(counters.data()), 0xdeadbeefu, 3, 0x80000001u, key);
     for (std::size_t i = 0; i < 4; ++i) simd::store_all(words[i].data(), vectors.word[i]);
     for (std::uint32_t lane = 0; lane < 16; ++lane) {
-      const Four alone = philox({first + lane, 0xdeadbeefu, 3, 0x80000001u}, key);
+      const Four alone = philox<7>({first + lane, 0xdeadbeefu, 3, 0x80000001u}, key);
       for (std::size_t i = 0; i < 4; ++i) CHECK(words[i][lane] == alone[i]);
     }
   }

@@ -271,9 +271,9 @@ const Lengths others = {{1, 7, 40, 150, 0}, {150, 1, 33, 0, 70}},
 const Lengths few_keys = {{50, 40, 3}, {16, 3, 10}};
 
 //! The result of an attention of three heads and its gradients.
-template <class D>
+template <class D, class Head = ops::AnyHeadSize>
 Results<D> attend(D& device, index_t size, bool causal, const ops::DropoutMask& mask,
-                  const Lengths& lengths) {
+                  const Lengths& lengths, Head head = {}) {
   constexpr index_t H = 3;
   const index_t C = H * size;
   const auto queries = layout_of(device, lengths.queries);
@@ -289,13 +289,27 @@ Results<D> attend(D& device, index_t size, bool causal, const ops::DropoutMask& 
     return ops::HeadRows<const float>{x.data(), C};
   };
   const auto out = [&](const Tensor<float, D>& x) { return ops::HeadRows<float>{x.data(), C}; };
-  ops::attention(device, problem, in(q), in(k), in(v), out(y), log_sums.data());
+  ops::attention(device, problem, in(q), in(k), in(v), out(y), log_sums.data(), head);
   ops::attention_backward(device, problem, in(q), in(k), in(v), in(y), log_sums.data(), in(dy),
-                          out(dq), out(dk), out(dv));
+                          out(dq), out(dk), out(dv), head);
   return {y, log_sums, dq, dk, dv};
 }
 
 }  // namespace
+
+TEST_CASE("attention of heads of 8 channels and fewer, known to the compiler") {
+  for (const auto& mask : {nothing_dropped, some_dropped}) {
+    CAPTURE(mask.active());
+    const auto difference = [&]<class Head>(Head head, index_t size, bool causal,
+                                            const Lengths& lengths) {
+      return device_difference(
+          [&](auto& device) { return attend(device, size, causal, mask, lengths, head); });
+    };
+    CHECK(difference(ops::HeadSize<8>(), 8, false, others) == "");
+    CHECK(difference(ops::HeadSize<8>(), 8, true, themselves) == "");
+    CHECK(difference(ops::HeadSize<5>(), 5, false, few_keys) == "");
+  }
+}
 
 TEST_CASE("attention and its gradients are those of a processor") {
   for (const index_t size : {5, 32, 48, 128, 200}) {
@@ -586,6 +600,20 @@ TEST_CASE("what stands around a linear layer's products is that of a processor")
                 },
                 precision == ProductPrecision::float32 ? 1e-5 : 0x1p-7) == "");
     }
+  }
+}
+
+TEST_CASE("sums over rows are a processor's, of one block and of many") {
+  for (const index_t rows : {1, 256, 257, 700}) {
+    CAPTURE(rows);
+    CHECK(device_difference([&](auto& device) {
+            const auto x = random_tensor(device, {rows, 70}, 1),
+                       sums = random_tensor(device, {70}, 2);
+            ops::column_sums(device, x, sums, ops::Write::accumulate);
+            const auto again = nan_tensor(device, {70});
+            ops::column_sums(device, x, again);
+            return std::vector{sums, again};
+          }) == "");
   }
 }
 

@@ -49,7 +49,7 @@ TEST_CASE("the factor of an element is 0 or the scale, as its sixteen bits decid
   const ops::DropoutMask mask(0.5f, RandomKey(3, 4), 9);
   for (const index_t c : {0, 15, 16, 40, 127, 128, 300}) {
     const std::uint32_t counter = static_cast<std::uint32_t>(c / 128 * 16 + c % 16);
-    const auto words = philox({counter, 6, 5, 9}, RandomKey(3, 4));
+    const auto words = philox<7>({counter, 6, 5, 9}, RandomKey(3, 4));
     const auto bits = words[static_cast<std::size_t>(c / 32 % 4)] >> (c / 16 % 2 * 16) & 0xffffu;
     CHECK(dropout_factor(mask, {5, 6}, c) == (bits < 32768 ? 0.0 : 2.0));
   }

@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
-//! @file Random numbers that are keyed, not drawn: Philox4x32-10.
+//! @file Random numbers that are keyed, not drawn: Philox4x32.
 //!
 //! A number is a function of (seed, step, operation, sentence, position, channel). Nothing is
 //! stored between draws: whichever device, shard or micro-batch computes an element finds the same
@@ -48,7 +48,6 @@ inline constexpr std::uint32_t philox_m0 = 0xd2511f53u;
 inline constexpr std::uint32_t philox_m1 = 0xcd9e8d57u;
 inline constexpr std::uint32_t philox_w0 = 0x9e3779b9u;
 inline constexpr std::uint32_t philox_w1 = 0xbb67ae85u;
-inline constexpr int philox_rounds = 10;
 
 }  // namespace detail
 
@@ -61,10 +60,11 @@ struct PhiloxBlock {
   friend bool operator==(const PhiloxBlock&, const PhiloxBlock&) = default;
 };
 
-//! Four random words for one counter.
+//! Four random words for one counter, after 10 rounds as everywhere, or fewer.
+template <int Rounds = 10>
 WEFT_HOST_DEVICE constexpr PhiloxBlock philox(PhiloxBlock counter, RandomKey key) {
   auto [c0, c1, c2, c3] = counter.word;
-  for (int round = 0; round < detail::philox_rounds; ++round) {
+  for (int round = 0; round < Rounds; ++round) {
     const std::uint64_t p0 = std::uint64_t{detail::philox_m0} * c0;
     const std::uint64_t p1 = std::uint64_t{detail::philox_m1} * c2;
     c0 = static_cast<std::uint32_t>(p1 >> 32) ^ c1 ^ key.low;
@@ -83,11 +83,12 @@ struct PhiloxWords {
 };
 
 //! The same for sixteen counters (c0[i], c1, c2, c3).
+template <int Rounds = 10>
 WEFT_INLINE PhiloxWords philox(simd::Words c0, std::uint32_t c1, std::uint32_t c2, std::uint32_t c3,
                                RandomKey key) {
   const simd::Words zero{};
   simd::Words x0 = c0, x1 = zero + c1, x2 = zero + c2, x3 = zero + c3;
-  for (int round = 0; round < detail::philox_rounds; ++round) {
+  for (int round = 0; round < Rounds; ++round) {
     const auto p0 = simd::multiply_wide(x0, detail::philox_m0);
     const auto p1 = simd::multiply_wide(x2, detail::philox_m1);
     x0 = p1.high ^ x1 ^ key.low;

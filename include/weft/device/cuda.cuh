@@ -196,6 +196,18 @@ class Cuda {
     call("writing zeros", detail::MemoryClear{to, static_cast<std::size_t>(bytes)});
   }
 
+  //! So many counters, all 0, for blocks of one launch to find which of them ends last; a kernel
+  //! leaves them as it found them.
+  [[nodiscard]] unsigned* counters(index_t count) {
+    if (count > counters_count_) {
+      counters_count_ = std::max(count, 2 * counters_count_);
+      const index_t bytes = counters_count_ * index_t{sizeof(unsigned)};
+      counters_ = allocate(bytes);
+      clear(counters_.data(), bytes);
+    }
+    return reinterpret_cast<unsigned*>(counters_.data());
+  }
+
   void submit(Worker::Task task) { worker_.submit(task); }
 
   //! **Errors.** CudaError for what failed since the last call, with the operation that was queued
@@ -360,6 +372,8 @@ class Cuda {
   std::atomic<index_t> waits_{0};
   std::vector<bool> connected_;  // the GPUs whose memory this one may reach
   Arena arena_;
+  Memory counters_;
+  index_t counters_count_ = 0;
   detail::CudaStaging staging_;
   detail::Cublas cublas_;
   bool library_attention_ = true;

@@ -109,9 +109,12 @@ class CudaQueue {
  private:
   // A step is two lists, a batch of translations one for each length of its sentences.
   static constexpr std::size_t most_graphs = 64;
+  // A graph that is changed and launched costs the host more than to launch one kernel or two.
+  static constexpr std::size_t worth_no_graph = 2;
 
   //! Takes the list, if a graph is made of it, or of the next like it.
   void launch(OperationList& list) {
+    if (list.size() <= worth_no_graph) return launch_each(list);
     const auto graph = std::find_if(graphs_.begin(), graphs_.end(), [&](const auto& known) {
       return fit(list, known->operations());
     });

@@ -46,6 +46,10 @@ struct DropoutMask {
   //! Whether it drops anything.
   [[nodiscard]] WEFT_HOST_DEVICE constexpr bool active() const { return threshold != 0; }
 
+  //! Of Philox: the fewest with which it passes all tests of BigCrush (Salmon et al. 2011), as in
+  //! FlashAttention. Half of what attention does with dropout may be drawing masks.
+  static constexpr int rounds = 7;
+
   //! How many columns one group of Philox calls decides.
   static constexpr index_t group_columns = 128;
 
@@ -101,7 +105,7 @@ struct DropoutMask {
   //! `turn`, for turns 0 to 3.
   WEFT_HOST_DEVICE PhiloxBlock lane_words(RowKey row, index_t group, int lane) const {
     const auto counter = static_cast<std::uint32_t>(group / group_columns * 16 + lane % 16);
-    return philox({{counter, row.position, row.sequence, operation}}, key);
+    return philox<rounds>({{counter, row.position, row.sequence, operation}}, key);
   }
 
   //! What one call decides: bit s is whether the column 16 s past its first survives.
@@ -123,10 +127,11 @@ struct DropoutMask {
   }
 
  private:
-  //! Not inlined: ten rounds in each kernel would be a tenth of a program's code.
+  //! Not inlined: the rounds in each kernel would be a tenth of a program's code.
   [[gnu::noinline]] PhiloxWords words_of(RowKey row, index_t group) const {
     const auto first = static_cast<std::uint32_t>(group / group_columns * simd::width);
-    return philox(simd::iota<simd::Words>() + first, row.position, row.sequence, operation, key);
+    return philox<rounds>(simd::iota<simd::Words>() + first, row.position, row.sequence, operation,
+                          key);
   }
 
   WEFT_INLINE simd::Floats factor(const PhiloxWords& words, int slot) const {

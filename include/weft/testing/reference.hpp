@@ -22,7 +22,8 @@ namespace weft::testing {
 [[nodiscard]] inline double dropout_factor(const ops::DropoutMask& mask, RowKey row, index_t c) {
   if (!mask.active()) return 1.0;
   const auto first = static_cast<std::uint32_t>(c / 128 * 16 + c % 16);
-  const auto words = philox({first, row.position, row.sequence, mask.operation}, mask.key);
+  const auto words = philox<ops::DropoutMask::rounds>(
+      {first, row.position, row.sequence, mask.operation}, mask.key);
   const index_t half_word = c / 16 % 8;
   const std::uint32_t word = words[half_word / 2];
   const std::uint32_t bits = half_word % 2 == 0 ? word & 0xffffu : word >> 16;
@@ -30,9 +31,7 @@ namespace weft::testing {
 }
 
 //! x P(X <= x) for a standard normal X.
-[[nodiscard]] inline double gelu(double x) {
-  return x * 0.5 * std::erfc(-x / std::numbers::sqrt2);
-}
+[[nodiscard]] inline double gelu(double x) { return x * 0.5 * std::erfc(-x / std::numbers::sqrt2); }
 
 //! x / (1 + exp(-x)).
 [[nodiscard]] inline double silu(double x) { return x / (1.0 + std::exp(-x)); }

@@ -22,25 +22,26 @@
 
 namespace weft::ops::detail {
 
-//! Calls `f` with the number of columns that a head takes, as a constant: 16, 32, 64, 128 or 256.
-template <index_t N, class F>
-void with_head_columns(HeadSize<N>, index_t, const F& f) {
+//! Calls `f(products, columns)` with the number of columns that a head takes, as a constant: 16,
+//! 32, 64, 128 or 256, and 8 where the products add up so many terms.
+template <class Products, index_t N, class F>
+void with_head_columns(Products products, HeadSize<N>, index_t, const F& f) {
   static_assert(N <= 256,
                 "attention on a GPU takes heads of up to 256 channels: choose more heads");
-  constexpr int columns = std::max(static_cast<int>(std::bit_ceil(static_cast<unsigned>(N))), 16);
-  f(std::integral_constant<int, columns>());
+  constexpr int columns = static_cast<int>(std::bit_ceil(static_cast<unsigned>(N)));
+  f(products, std::integral_constant<int, std::max(columns, Products::terms)>());
 }
 
 //! The same for a head size that is known now.
 //!
 //! **Errors.** ShapeError if it is too large.
-template <class F>
-void with_head_columns(AnyHeadSize, index_t head_size, const F& f) {
-  if (head_size <= 16) return f(std::integral_constant<int, 16>());
-  if (head_size <= 32) return f(std::integral_constant<int, 32>());
-  if (head_size <= 64) return f(std::integral_constant<int, 64>());
-  if (head_size <= 128) return f(std::integral_constant<int, 128>());
-  if (head_size <= 256) return f(std::integral_constant<int, 256>());
+template <class Products, class F>
+void with_head_columns(Products products, AnyHeadSize, index_t head_size, const F& f) {
+  if (head_size <= 16) return f(products, std::integral_constant<int, 16>());
+  if (head_size <= 32) return f(products, std::integral_constant<int, 32>());
+  if (head_size <= 64) return f(products, std::integral_constant<int, 64>());
+  if (head_size <= 128) return f(products, std::integral_constant<int, 128>());
+  if (head_size <= 256) return f(products, std::integral_constant<int, 256>());
   throw ShapeError(text("attention: a head of ", head_size, " channels; a GPU takes 256"));
 }
 
@@ -48,16 +49,14 @@ void with_head_columns(AnyHeadSize, index_t head_size, const F& f) {
 //! head. (For tf32 they are those of floats: nothing is gained by losing digits here.)
 template <class Head, class F>
 void with_attention_kernels(const Cuda& device, Head head, index_t head_size, const F& f) {
-  with_head_columns(head, head_size, [&](auto columns) {
-    switch (device.product_precision()) {
-      case ProductPrecision::bfloat16:
-        return f(RoundedProducts<Bfloat16>{}, columns);
-      case ProductPrecision::float16:
-        return f(RoundedProducts<Float16>{}, columns);
-      default:
-        return f(FloatProducts{}, columns);
-    }
-  });
+  switch (device.product_precision()) {
+    case ProductPrecision::bfloat16:
+      return with_head_columns(RoundedProducts<Bfloat16>{}, head, head_size, f);
+    case ProductPrecision::float16:
+      return with_head_columns(RoundedProducts<Float16>{}, head, head_size, f);
+    default:
+      return with_head_columns(FloatProducts{}, head, head_size, f);
+  }
 }
 
 //! As many warps as the longest sequence needs, a block may have, and the GPU has shared memory

@@ -66,16 +66,17 @@ struct RoundedProducts {
     ptx::multiply<Rounded>(d, a.words, b0, b1);
   }
 
-  //! d0, d1 += a b, where b is rows 16 `step` to 16 `step` + 15 of a tile, at columns n to n + 7
-  //! and n + 8 to n + 15.
-  template <int Columns>
-  __device__ static void multiply_rows(WarpPiece& d0, WarpPiece& d1, const Left& a,
+  //! d[0], d[1] += a b, where b is rows 16 `step` to 16 `step` + 15 of a tile, at columns n to n +
+  //! 7 and n + 8 to n + 15.
+  template <int Pieces, int Columns>
+  __device__ static void multiply_rows(WarpPiece* d, const Left& a,
                                        WarpTile<RoundedProducts, Columns> tile, int step, int n) {
+    static_assert(Pieces == 2);
     const int lane = static_cast<int>(threadIdx.x) % 32;
     std::uint32_t b[4];
     ptx::load_transposed(b, tile.row(step * terms + lane % 16) + n / 2 + lane / 16 * 4);
-    multiply(d0, a, b[0], b[1]);
-    multiply(d1, a, b[2], b[3]);
+    multiply(d[0], a, b[0], b[1]);
+    multiply(d[1], a, b[2], b[3]);
   }
 };
 
@@ -137,16 +138,16 @@ struct FloatProducts {
     ptx::multiply_tf32(d, a.large, first.large, second.large);
   }
 
-  //! d0, d1 += a b, where b is rows 8 `step` to 8 `step` + 7 of a tile, in the order of `left`, at
-  //! columns n to n + 7 and n + 8 to n + 15.
-  template <int Columns>
-  __device__ static void multiply_rows(WarpPiece& d0, WarpPiece& d1, const Left& a,
+  //! Each d[i] += a b, where b is rows 8 `step` to 8 `step` + 7 of a tile, in the order of `left`,
+  //! at columns n + 8 i to n + 8 i + 7.
+  template <int Pieces, int Columns>
+  __device__ static void multiply_rows(WarpPiece* d, const Left& a,
                                        WarpTile<FloatProducts, Columns> tile, int step, int n) {
     const int lane = static_cast<int>(threadIdx.x) % 32;
     const std::uint32_t* const even = tile.row(step * terms + lane % 4 * 2) + n + lane / 4;
     const std::uint32_t* const odd = even + tile.stride;
-    multiply(d0, a, even[0], odd[0]);
-    multiply(d1, a, even[8], odd[8]);
+#pragma unroll
+    for (int i = 0; i < Pieces; ++i) multiply(d[i], a, even[8 * i], odd[8 * i]);
   }
 };
 
@@ -183,23 +184,21 @@ template <int R, class Products, int Columns, int N>
 __device__ void add_weighted_rows(WarpPiece (&sums)[N], const WarpPiece (&weights)[R / 8],
                                   WarpTile<Products, Columns> b, int first = 0) {
   constexpr int steps = R / Products::terms;
+  constexpr int together = N < 2 ? 1 : 2;
   typename Products::Left left[steps];
 #pragma unroll
   for (int step = 0; step < steps; ++step) left[step] = Products::left(weights, step);
 #pragma unroll
-  for (int n = 0; n < N; n += 2) {
-    WarpPiece apart[2] = {};
-    WarpPiece* const pair = Products::adds_apart ? apart : &sums[n];
+  for (int n = 0; n < N; n += together) {
+    WarpPiece apart[together] = {};
+    WarpPiece* const pieces = Products::adds_apart ? apart : &sums[n];
 #pragma unroll
     for (int step = 0; step < steps; ++step) {
-      Products::multiply_rows(pair[0], pair[1], left[step], b, step, first + n * 8);
+      Products::template multiply_rows<together>(pieces, left[step], b, step, first + n * 8);
     }
     if constexpr (Products::adds_apart) {
 #pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        sums[n][i] += apart[0][i];
-        sums[n + 1][i] += apart[1][i];
-      }
+      for (int i = 0; i < 4 * together; ++i) sums[n + i / 4][i % 4] += apart[i / 4][i % 4];
     }
   }
 }
