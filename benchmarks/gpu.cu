@@ -2,20 +2,27 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // What weft makes of a GPU, beside the roofs of the same run: a line of JSON a figure. Built and
-// run by tools/gpu. `gpu --small` does the same with small sizes, to see that it runs.
+// run by tools/gpu.
+//
+// usage: gpu [--small] [SUITE...]    small sizes, to see that it runs; all suites or those named
 #include <weft/cuda.cuh>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include <weft/core/clock.hpp>
+#include <weft/core/error.hpp>
+#include <weft/core/host_device.hpp>
+#include <weft/core/philox.hpp>
+#include <weft/device/attention_library.cuh>
 #include <weft/nn/encoder.hpp>
 #include <weft/nn/initialize.hpp>
 #include <weft/nn/language_model.hpp>
@@ -31,7 +38,11 @@ using namespace benchmark;
 
 namespace {
 
-constexpr int repeats = 10, warm_up = 2;
+constexpr int repeats = 10;
+// Until clocks are those of a GPU at work. A graph is made when the same operations come a second
+// time; where their memory lies elsewhere every other time, two are made.
+constexpr int least_warm_up = 5;
+constexpr double warm_up_s = 0.3;
 
 struct Quartiles {
   double lower, median, upper;
@@ -39,15 +50,20 @@ struct Quartiles {
 
 //! Seconds that the device takes for each of some calls in turn, over ten rounds.
 std::vector<Quartiles> seconds(Cuda& device, const std::vector<std::function<void()>>& calls) {
+  const auto seconds_of = [&](const std::function<void()>& call) {
+    device.synchronize();
+    const double begin = monotonic_seconds();
+    call();
+    device.synchronize();
+    return monotonic_seconds() - begin;
+  };
+  const double begin = monotonic_seconds();
+  for (int i = 0; i < least_warm_up || monotonic_seconds() - begin < warm_up_s; ++i) {
+    for (const auto& call : calls) seconds_of(call);
+  }
   std::vector<std::vector<double>> times(calls.size());
-  for (int repeat = 0; repeat < warm_up + repeats; ++repeat) {
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      device.synchronize();
-      const double begin = monotonic_seconds();
-      calls[i]();
-      device.synchronize();
-      if (repeat >= warm_up) times[i].push_back(monotonic_seconds() - begin);
-    }
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    for (std::size_t i = 0; i < calls.size(); ++i) times[i].push_back(seconds_of(calls[i]));
   }
   std::vector<Quartiles> result;
   for (auto& of_call : times) {
@@ -75,22 +91,43 @@ void report(const std::string& suite, const std::string& subject, const char* me
   std::fflush(stdout);
 }
 
-//! An array of numbers of both signs: what tensor cores multiply decides how fast their clock is.
-Tensor<float, Cuda> numbers(Cuda& device, Shape shape) {
-  std::vector<float> host(static_cast<std::size_t>(shape.size()));
-  for (std::size_t i = 0; i < host.size(); ++i) {
-    host[i] = static_cast<float>((i * 7919 + 13) % 2001) / 1000.0f - 1.0f;
+//! Writes random numbers from `least` to 1.
+struct RandomBlock {
+  float* x;
+  float least;
+  RandomKey key;
+
+  template <class Lanes>
+  WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t first, index_t count, index_t) const {
+    lanes.for_each(count, [&](index_t c) {
+      const auto i = static_cast<std::uint64_t>(first + c);
+      const PhiloxBlock counter{
+          {static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32), 0, 0}};
+      const float zero_to_one = static_cast<float>(philox(counter, key)[0] >> 8) * 0x1p-24f;
+      x[first + c] = least + (1 - least) * zero_to_one;
+    });
   }
-  return to_device<float>(device, host, shape);
+};
+
+//! An array of random numbers, of both signs unless `least` says otherwise: of zeros tensor cores
+//! and memory take less power, so that clocks are higher.
+Tensor<float, Cuda> numbers(Cuda& device, Shape shape, float least = -1) {
+  static std::uint64_t arrays = 0;
+  Tensor<float, Cuda> tensor(device, shape);
+  const index_t n = shape.size();
+  ops::for_blocks(device, n, 0, ops::block_count(n),
+                  RandomBlock{tensor.data(), least, RandomKey(/*seed=*/1, ++arrays)});
+  return tensor;
 }
 
 //! What the memory and the products of a GPU reach.
 void roofs(Cuda& device, index_t bytes, index_t n) {
-  const Tensor<float, Cuda> from(device, {bytes / 4}), to(device, {bytes / 4});
-  device.clear(from.data(), bytes);
-  report("roof.copy", "cudaMemcpy", "gigabytes_per_second", 2e-9 * static_cast<double>(bytes),
-         seconds(device, [&] { device.copy(to.data(), from.data(), bytes); }));
-
+  {
+    const auto from = numbers(device, {bytes / 4});
+    const Tensor<float, Cuda> to(device, {bytes / 4});
+    report("roof.copy", "cudaMemcpy", "gigabytes_per_second", 2e-9 * static_cast<double>(bytes),
+           seconds(device, [&] { device.copy(to.data(), from.data(), bytes); }));
+  }
   const auto a = numbers(device, {n, n}), b = numbers(device, {n, n});
   const Tensor<float, Cuda> c(device, {n, n});
   const Tensor<Bfloat16, Cuda> a16(device, {n * n}), b16(device, {n * n});
@@ -109,36 +146,102 @@ void roofs(Cuda& device, index_t bytes, index_t n) {
   }
 }
 
-//! Attention alone, of `tokens` tokens in sequences of a length, with 2,048 channels in all. Causal
-//! attention is counted as half.
+//! The library of attention that the program is linked with, counting what it computes: a device
+//! asks it for some attention only, and does not say for which.
+class CountedLibrary : public weft::detail::AttentionLibrary {
+ public:
+  using Library = weft::detail::AttentionLibrary;
+  static inline index_t launches = 0;
+
+  //! From now on devices have it.
+  static void count() {
+    if (weft::detail::make_attention_library != nullptr) {
+      make_library_ = std::exchange(weft::detail::make_attention_library, make);
+    }
+  }
+
+  explicit CountedLibrary(std::unique_ptr<Library> library) : library_(std::move(library)) {}
+
+  std::optional<index_t> workspace_bytes(const weft::detail::AttentionKind& kind) override {
+    return library_->workspace_bytes(kind);
+  }
+  void launch(const weft::detail::AttentionKind& kind,
+              const weft::detail::AttentionAddresses& addresses, cudaStream_t stream) override {
+    ++launches;
+    library_->launch(kind, addresses, stream);
+  }
+
+ private:
+  static std::unique_ptr<Library> make() {
+    std::unique_ptr<Library> library = make_library_();
+    if (!library) return nullptr;
+    return std::make_unique<CountedLibrary>(std::move(library));
+  }
+
+  static inline std::unique_ptr<Library> (*make_library_)() = nullptr;
+  std::unique_ptr<Library> library_;
+};
+
+//! Reports one pass of attention, weft's own, and the library's where it computes this.
+void report_attention(Cuda& device, const std::string& suite, ProductPrecision precision,
+                      double work, const std::function<void()>& pass) {
+  device.set_library_attention(false);
+  report(suite, "weft_" + to_text(precision), "teraflops_per_second", work, seconds(device, pass));
+  device.set_library_attention(true);
+  const index_t before = CountedLibrary::launches;
+  pass();
+  if (CountedLibrary::launches == before) return;
+  report(suite, "weft_cudnn_" + to_text(precision), "teraflops_per_second", work,
+         seconds(device, pass));
+}
+
+constexpr index_t attention_channels = 2048;
+
+//! What attention reads, whatever the lengths and the heads.
+struct AttentionInputs {
+  Tensor<float, Cuda> q, k, v, dy;  // (tokens, attention_channels)
+};
+
+//! Attention alone, of sequences of a length. Causal attention is counted as half.
 template <index_t Size>
-void attention(Cuda& device, index_t tokens, index_t length, bool causal) {
-  constexpr index_t C = 2048, H = C / Size;
+void attention(Cuda& device, const AttentionInputs& inputs, index_t length, bool causal) {
+  constexpr index_t C = attention_channels, H = C / Size;
+  const index_t tokens = inputs.q.shape().rows();
   const std::vector<index_t> lengths(static_cast<std::size_t>(tokens / length), length);
   const auto layout = make_layout(device, lengths);
   const Tensor<float, Cuda> log_sums(device, {tokens, H});
   const ops::AttentionProblem<Cuda> problem{H, Size, causal, 0.1f, layout.get(), layout.get(), {}};
   const double work =
       4e-12 * static_cast<double>(tokens) * static_cast<double>(length * C) / (causal ? 2.0 : 1.0);
+  const std::string name = text("head_", Size, ".length_", length, causal ? ".causal" : "");
   for (const auto precision : {ProductPrecision::bfloat16, ProductPrecision::float32}) {
     device.set_product_precision(precision);
     // Rows are what modules make them: rounded where products are.
-    const auto array = [&] { return ops::Factor<Cuda>(numbers(device, {tokens, C})); };
-    const auto q = array(), k = array(), v = array(), y = array(), dy = array();
-    const auto dq = array(), dk = array(), dv = array();
+    using Factor = ops::Factor<Cuda>;
+    const Factor q(inputs.q), k(inputs.k), v(inputs.v), dy(inputs.dy);
+    const auto result = [&] { return Factor(device, {tokens, C}); };
+    const Factor y = result(), dq = result(), dk = result(), dv = result();
     const auto in = [&](const auto& x) { return ops::AnyHeadRows(x.numbers(), C); };
     const auto out = [&](const auto& x) { return ops::AnyHeadRows(x.target().numbers, C); };
-    const std::string name = text("head_", Size, ".length_", length, causal ? ".causal" : "");
-    report("attention.forward." + name, "weft_" + to_text(precision), "teraflops_per_second", work,
-           seconds(device, [&] {
-             ops::attention(device, problem, in(q), in(k), in(v), out(y), log_sums.data(),
-                            ops::HeadSize<Size>());
-           }));
-    report("attention.backward." + name, "weft_" + to_text(precision), "teraflops_per_second",
-           2.5 * work, seconds(device, [&] {
-             ops::attention_backward(device, problem, in(q), in(k), in(v), in(y), log_sums.data(),
-                                     in(dy), out(dq), out(dk), out(dv), ops::HeadSize<Size>());
-           }));
+    report_attention(device, "attention.forward." + name, precision, work, [&] {
+      ops::attention(device, problem, in(q), in(k), in(v), out(y), log_sums.data(),
+                     ops::HeadSize<Size>());
+    });
+    report_attention(device, "attention.backward." + name, precision, 2.5 * work, [&] {
+      ops::attention_backward(device, problem, in(q), in(k), in(v), in(y), log_sums.data(), in(dy),
+                              out(dq), out(dk), out(dv), ops::HeadSize<Size>());
+    });
+  }
+}
+
+void attention_of_lengths(Cuda& device, index_t tokens, const std::vector<index_t>& lengths) {
+  const auto array = [&] { return numbers(device, {tokens, attention_channels}); };
+  const AttentionInputs inputs{array(), array(), array(), array()};
+  for (const index_t length : lengths) {
+    for (const bool causal : {false, true}) {
+      attention<64>(device, inputs, length, causal);
+      attention<128>(device, inputs, length, causal);
+    }
   }
 }
 
@@ -150,13 +253,13 @@ Tensor<float, Cuda> zeros(Cuda& device, index_t n) {
 
 //! Adam's pass alone: 28 bytes a parameter.
 void adam(Cuda& device, index_t n) {
-  std::vector<Tensor<float, Cuda>> buffers;
-  for (int i = 0; i < 4; ++i) buffers.push_back(zeros(device, n));
+  const auto gradients = numbers(device, {n}), values = numbers(device, {n}),
+             first_moment = numbers(device, {n}), second_moment = numbers(device, {n}, /*least=*/0);
   const auto step = optim::Adam().step(1, 1e-4, 1.0);
   report("adam", "weft", "gigabytes_per_second", 28e-9 * static_cast<double>(n),
          seconds(device, [&] {
-           ops::adam_update(device, step, n, 0, ops::block_count(n), buffers[0].data(),
-                            buffers[1].data(), buffers[2].data(), buffers[3].data());
+           ops::adam_update(device, step, n, 0, ops::block_count(n), gradients.data(),
+                            values.data(), first_moment.data(), second_moment.data());
          }));
 }
 
@@ -174,16 +277,13 @@ void encoder_layer(Cuda& device, const std::string& suite, index_t sequences, in
   const auto first_moment = zeros(device, layout.trained);
   const auto second_moment = zeros(device, layout.trained);
   const std::vector<index_t> lengths(static_cast<std::size_t>(sequences), length);
-  std::vector<float> numbers(static_cast<std::size_t>(sequences * length * C));
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    numbers[i] = static_cast<float>((i * 7919 + 13) % 2001) / 500.0f - 2.0f;
-  }
-  const Rows<C, Cuda> x{to_device<float>(device, numbers, {sequences * length, C}),
+  const Rows<C, Cuda> x{numbers(device, {sequences * length, C}),
                         make_layout<Cuda>(device, lengths)};
   index_t updates = 0;
   std::optional<nn::Context<Cuda>> ctx;
   std::optional<decltype(layer.forward(*ctx, x))> result;
   const auto forward = [&] {
+    result.reset();  // the next one has its memory: graphs with products fit addresses
     ctx.emplace(device, values.data(), gradients, RandomKey(1, updates));
     result.emplace(layer.forward(*ctx, x));
   };
@@ -227,46 +327,65 @@ void report_launches(const std::string& suite, const std::string& subject, index
       suite.c_str(), subject.c_str(), launches, operations);
 }
 
-//! A training step of a model, in a precision, as launches and as graphs: tokens a second.
+//! What a model is trained with, under a name.
+template <class Batch>
+struct TrainingSuite {
+  std::string name;
+  Batch batch;
+  index_t tokens;
+};
+
+//! Training steps of a model, in a precision, as launches and as graphs: tokens a second.
 template <class Model, class Criterion, class Generator, class Batch>
-void training(Cuda& device, const std::string& suite, ProductPrecision precision,
-              const Model& model, const Criterion& criterion, const Batch& batch, index_t tokens) {
+void training(Cuda& device, ProductPrecision precision, const Model& model,
+              const Criterion& criterion, const std::vector<TrainingSuite<Batch>>& suites) {
   device.set_product_precision(precision);
   using Loss = Chunked<Generator, Criterion>;
   GradientAccumulation<Model, Loss, optim::Adam, Cuda> strategy(
       device, parallel::Objective<Model, Loss>(model, criterion), optim::Adam(), {});
-  const auto step = [&] { (void)strategy.step(batch, 1e-4); };
-  for (const bool graphs : {false, true}) {
-    const std::string subject = "weft_" + to_text(precision) + (graphs ? "_graphs" : "");
-    device.set_graphs(graphs);
-    report(suite, subject, "tokens_per_second", static_cast<double>(tokens), seconds(device, step));
-    const index_t launches = device.launches(), operations = device.operations();
-    step();
-    report_launches(suite, subject, device.launches() - launches, device.operations() - operations);
+  for (const auto& [suite, batch, tokens] : suites) {
+    const auto step = [&] { (void)strategy.step(batch, 1e-4); };
+    for (const bool graphs : {false, true}) {
+      const std::string subject = "weft_" + to_text(precision) + (graphs ? "_graphs" : "");
+      device.set_graphs(graphs);
+      report(suite, subject, "tokens_per_second", static_cast<double>(tokens),
+             seconds(device, step));
+      const index_t launches = device.launches(), operations = device.operations();
+      step();
+      report_launches(suite, subject, device.launches() - launches,
+                      device.operations() - operations);
+    }
+    device.set_graphs(false);
   }
-  device.set_graphs(false);
 }
 
+//! So many sequences of a length.
+struct TextSize {
+  std::string suite;
+  index_t sequences, length;
+};
+
 template <nn::LanguageModelShape Shape>
-void language_model(Cuda& device, const std::string& suite, index_t sequences, index_t length,
-                    index_t vocabulary) {
+void language_model(Cuda& device, index_t vocabulary, const std::vector<TextSize>& sizes) {
   using Model = nn::LanguageModel<Shape>;
+  std::vector<TrainingSuite<TextBatch>> suites;
+  for (const auto& [suite, sequences, length] : sizes) {
+    suites.push_back({suite, TextBatch(sequences, length, vocabulary), sequences * length});
+  }
   training<Model, nn::CrossEntropy, nn::LanguageModelGenerator<Shape>>(
-      device, suite, ProductPrecision::bfloat16,
-      Model(vocabulary, 1024, nn::Dropouts::everywhere(0.2f)), nn::CrossEntropy(),
-      TextBatch(sequences, length, vocabulary), sequences * length);
+      device, ProductPrecision::bfloat16, Model(vocabulary, 1024, nn::Dropouts::everywhere(0.2f)),
+      nn::CrossEntropy(), suites);
 }
 
 template <nn::TransformerShape Shape>
-void translation(Cuda& device, const std::string& suite, index_t sentences, index_t length,
-                 index_t vocabulary) {
+void translation(Cuda& device, index_t vocabulary, const TextSize& size) {
   using Model = nn::Transformer<Shape>;
-  const auto batch = make_batch({sentences, length, length, vocabulary});
+  const auto batch = make_batch({size.sequences, size.length, size.length, vocabulary});
   for (const auto precision : {ProductPrecision::bfloat16, ProductPrecision::float32}) {
-    training<Model, nn::LabelSmoothing, nn::Generator<Shape>>(
-        device, suite, precision,
-        Model({vocabulary, vocabulary, 512}, nn::Dropouts::everywhere(0.1f)),
-        nn::LabelSmoothing(0.1f), train::DeviceBatch(batch), sentences * length);
+    training<Model, nn::LabelSmoothing, nn::Generator<Shape>, train::DeviceBatch>(
+        device, precision, Model({vocabulary, vocabulary, 512}, nn::Dropouts::everywhere(0.1f)),
+        nn::LabelSmoothing(0.1f),
+        {{size.suite, train::DeviceBatch(batch), size.sequences * size.length}});
   }
 }
 
@@ -282,53 +401,87 @@ constexpr nn::TransformerShape big{.d_model = 1024, .heads = 16, .d_ff = 4096, .
 constexpr nn::TransformerShape toy_translation{
     .d_model = 64, .heads = 4, .d_ff = 64, .encoder_layers = 1, .decoder_layers = 1};
 
-//! Calls `f(device)` with a device that gives its memory back afterwards.
-template <class F>
-void on_a_gpu(const F& f) {
-  Cuda device;
-  f(device);
+struct Suite {
+  std::string name;
+  std::function<void(Cuda&)> run;
+};
+
+//! What there is, the most wanted first: a run may be cut off.
+std::vector<Suite> suites(bool is_small) {
+  if (is_small) {
+    return {
+        {"roofs", [](Cuda& device) { roofs(device, 1 << 20, 64); }},
+        {"language_model",
+         [](Cuda& device) {
+           language_model<toy>(
+               device, 100,
+               {{"language_model_toy.step", 2, 9}, {"language_model_toy.step_longer", 1, 20}});
+         }},
+        {"transformer",
+         [](Cuda& device) {
+           translation<toy_translation>(device, 100, {"transformer_toy.step", 3, 8});
+         }},
+        {"encoder_layer",
+         [](Cuda& device) { encoder_layer<128, 16, 512>(device, "encoder_layer", 1, 5); }},
+        {"adam", [](Cuda& device) { adam(device, 10'000); }},
+        {"attention", [](Cuda& device) { attention_of_lengths(device, 48, {24}); }},
+    };
+  }
+  return {
+      {"roofs", [](Cuda& device) { roofs(device, 1 << 30, 8192); }},
+      {"language_model",
+       [](Cuda& device) {
+         language_model<large>(device, 28782,
+                               {{"language_model_large.step", 20, 25},
+                                {"language_model_large.step_16384", 16, 1024}});
+       }},
+      {"transformer",
+       [](Cuda& device) {
+         translation<big>(device, 32768, {"transformer_big.step", 800, 32});
+       }},
+      {"encoder_layer",
+       [](Cuda& device) { encoder_layer<128, 16, 512>(device, "encoder_layer", 50, 80); }},
+      {"adam", [](Cuda& device) { adam(device, 1'500'000'000); }},
+      {"attention",
+       [](Cuda& device) {
+         attention_of_lengths(device, 16384, {512, 2048, 8192, 16384});
+       }},
+  };
 }
 
-void run(bool is_small) {
-  on_a_gpu(
-      [&](Cuda& device) { roofs(device, is_small ? 1 << 20 : 1 << 30, is_small ? 64 : 8192); });
-  on_a_gpu([&](Cuda& device) {
-    const index_t tokens = is_small ? 48 : 16384;
-    for (const index_t length :
-         is_small ? std::vector<index_t>{24} : std::vector<index_t>{512, 2048, 8192, 16384}) {
-      for (const bool causal : {false, true}) {
-        attention<64>(device, tokens, length, causal);
-        attention<128>(device, tokens, length, causal);
-      }
-    }
-  });
-  on_a_gpu([&](Cuda& device) { adam(device, is_small ? 10'000 : 1'500'000'000); });
-  on_a_gpu([&](Cuda& device) {
-    encoder_layer<128, 16, 512>(device, "encoder_layer", is_small ? 1 : 50, is_small ? 5 : 80);
-  });
-  if (is_small) {
-    on_a_gpu(
-        [](Cuda& device) { language_model<toy>(device, "language_model_toy.step", 2, 9, 100); });
-    on_a_gpu([](Cuda& device) {
-      translation<toy_translation>(device, "transformer_toy.step", 3, 8, 100);
-    });
-    return;
+//! The suites that the arguments name, or all.
+//!
+//! **Errors.** Error for a name that there is not.
+std::vector<Suite> chosen(std::vector<std::string> arguments) {
+  const bool is_small = std::erase(arguments, "--small") > 0;
+  std::vector<Suite> all = suites(is_small);
+  if (arguments.empty()) return all;
+  std::vector<Suite> result;
+  for (const std::string& name : arguments) {
+    const auto suite = std::find_if(all.begin(), all.end(),
+                                    [&](const Suite& known) { return known.name == name; });
+    if (suite == all.end()) throw Error(text("there is no suite '", name, "'"));
+    result.push_back(*suite);
   }
-  on_a_gpu([](Cuda& device) { translation<big>(device, "transformer_big.step", 800, 32, 32768); });
-  on_a_gpu([](Cuda& device) {
-    language_model<large>(device, "language_model_large.step", 20, 25, 28782);
-  });
-  on_a_gpu([](Cuda& device) {
-    language_model<large>(device, "language_model_large.step_16384", 16, 1024, 28782);
-  });
+  return result;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) try {
-  run(argc > 1 && std::strcmp(argv[1], "--small") == 0);
-  return 0;
+  CountedLibrary::count();
+  int status = 0;
+  for (const Suite& suite : chosen({argv + 1, argv + argc})) {
+    try {
+      Cuda device;  // which gives its memory back afterwards
+      suite.run(device);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "%s: %s: %s\n", argv[0], suite.name.c_str(), error.what());
+      status = 1;
+    }
+  }
+  return status;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "%s: %s\n", argv[0], error.what());
-  return 1;
+  return 2;
 }

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What PyTorch makes of a GPU: the figures of benchmarks/gpu.cu, line by line.
 
-usage: torch_gpu.py [--small]    small sizes, on a processor if there is no GPU
+usage: torch_gpu.py [--small] [SUITE...]    small sizes, on a processor if there is no GPU; all suites
+                                            or those named
 """
+import gc
 import json
 import statistics
 import sys
@@ -13,7 +15,8 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-REPEATS, WARM_UP = 10, 2
+REPEATS = 10
+LEAST_WARM_UP, WARM_UP_S = 5, 0.3  # of rounds and of seconds, as benchmarks/gpu.cu does
 SMALL = "--small" in sys.argv[1:]
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 
@@ -24,15 +27,22 @@ def synchronize():
 
 
 def seconds_of_each(*calls):
+    def seconds_of(call):
+        synchronize()
+        begin = time.perf_counter()
+        call()
+        synchronize()
+        return time.perf_counter() - begin
+
+    begin, rounds = time.perf_counter(), 0
+    while rounds < LEAST_WARM_UP or time.perf_counter() - begin < WARM_UP_S:
+        for call in calls:
+            seconds_of(call)
+        rounds += 1
     times = [[] for _ in calls]
-    for repeat in range(WARM_UP + REPEATS):
+    for _ in range(REPEATS):
         for call, of_call in zip(calls, times):
-            synchronize()
-            begin = time.perf_counter()
-            call()
-            synchronize()
-            if repeat >= WARM_UP:
-                of_call.append(time.perf_counter() - begin)
+            of_call.append(seconds_of(call))
     return [statistics.quantiles(of_call, n=4, method="inclusive") for of_call in times]
 
 
@@ -56,6 +66,14 @@ def attempt(suite, subject, measure):
         print(json.dumps({"suite": suite, "subject": subject, "error": str(error)[:200]}), flush=True)
 
 
+def forget():
+    """What compiled code and cycles of objects hold of a model that is gone: memory of the next."""
+    torch.compiler.reset()
+    gc.collect()
+    if DEVICE == "cuda":
+        torch.cuda.empty_cache()
+
+
 def attention(tokens, length, size, causal):
     """2,048 channels in all; by whatever kernel PyTorch chooses. Causal counts as half."""
     shape = (tokens // length, 2048 // size, length, size)
@@ -73,16 +91,17 @@ def attention(tokens, length, size, causal):
 
 
 def adam(n):
-    parameter = nn.Parameter(torch.zeros(n, device=DEVICE))
-    parameter.grad = torch.zeros_like(parameter)
+    parameter = nn.Parameter(torch.randn(n, device=DEVICE))
+    parameter.grad = torch.randn_like(parameter)
     optimizer = torch.optim.Adam([parameter], lr=1e-4, fused=True)
     report("adam", "torch_fused", "gigabytes_per_second", 28e-9 * n, seconds(optimizer.step))
 
 
 def encoder_layer(sequences, length):
     """The layer of "your training is not fast enough yet", pre-norm. `flat`: one parameter, of
-    which the layer's are views."""
-    x = torch.randn(sequences, length, 128, device=DEVICE)
+    which the layer's are views. The loss is half the sum of the output's squares; what is before
+    the layer wants a gradient too."""
+    x = torch.randn(sequences, length, 128, device=DEVICE, requires_grad=True)
     for subject in ("torch_eager", "torch_compile", "torch_flat"):
         layer = nn.TransformerEncoderLayer(128, 16, 512, 0.1, batch_first=True,
                                            norm_first=True).to(DEVICE)
@@ -97,21 +116,20 @@ def encoder_layer(sequences, length):
                 offset += p.numel()
             parameters = [flat]
         optimizer = torch.optim.Adam(parameters, lr=1e-3, fused=True)
-        loss_of = lambda: layer(x).square().sum() / 2
-        if subject == "torch_compile":
-            loss_of = torch.compile(loss_of)
-        loss = None
+        output_of = torch.compile(layer) if subject == "torch_compile" else layer
+        y = None
 
         def forward():
-            nonlocal loss
-            loss = loss_of()
+            nonlocal y
+            y = output_of(x)
 
         def backward():
-            loss.backward()
+            y.backward(y.detach())
 
         def step():
             optimizer.step()
             optimizer.zero_grad(set_to_none=subject != "torch_flat")
+            x.grad = None
 
         def everything():
             forward()
@@ -125,6 +143,7 @@ def encoder_layer(sequences, length):
                 report("encoder_layer" + part, subject, "calls_per_second", 1, time_s)
 
         attempt("encoder_layer", subject, measure)
+    forget()
 
 
 class LanguageModel(nn.Module):
@@ -160,7 +179,8 @@ def training(suite, make_model, shape, vocabulary, smoothing):
     labels = ((tokens + 7919) % vocabulary).flatten()
     for subject in ("torch_eager_bfloat16", "torch_compile_bfloat16"):
         torch.manual_seed(1)
-        model = make_model().to(DEVICE)
+        with torch.device(DEVICE):
+            model = make_model()
         optimizer = torch.optim.Adam(model.parameters(), lr=1e-4, fused=True)
 
         def loss():
@@ -178,24 +198,54 @@ def training(suite, make_model, shape, vocabulary, smoothing):
         attempt(suite, subject, lambda: report(suite, subject, "tokens_per_second",
                                                tokens.numel(), seconds(step)))
         del model, optimizer
+        forget()
 
 
-def main():
-    for length in (24,) if SMALL else (512, 2048, 8192, 16384):
-        for causal in (False, True):
-            for size in (64, 128):
-                attention(48 if SMALL else 16384, length, size, causal)
-    adam(10_000 if SMALL else 1_500_000_000)
-    encoder_layer(*((1, 5) if SMALL else (50, 80)))
+def language_models():
     if SMALL:
-        training("language_model_toy.step", lambda: LanguageModel(64, 4, 2, 100), (2, 9), 100, 0.0)
+        toy = lambda: LanguageModel(64, 4, 2, 100)
+        training("language_model_toy.step", toy, (2, 9), 100, 0.0)
+        training("language_model_toy.step_longer", toy, (1, 20), 100, 0.0)
+        return
+    large = lambda: LanguageModel(4096, 16, 12, 28782)
+    training("language_model_large.step", large, (20, 25), 28782, 0.0)
+    training("language_model_large.step_16384", large, (16, 1024), 28782, 0.0)
+
+
+def transformer():
+    if SMALL:
         training("transformer_toy.step", lambda: Translator(64, 4, 64, 1, 100), (3, 8), 100, 0.1)
         return
     training("transformer_big.step", lambda: Translator(1024, 16, 4096, 6, 32768), (800, 32), 32768,
              0.1)
-    large = lambda: LanguageModel(4096, 16, 12, 28782)
-    training("language_model_large.step", large, (20, 25), 28782, 0.0)
-    training("language_model_large.step_16384", large, (16, 1024), 28782, 0.0)
+
+
+def attention_of_lengths():
+    for length in (24,) if SMALL else (512, 2048, 8192, 16384):
+        for causal in (False, True):
+            for size in (64, 128):
+                attempt(f"attention.head_{size}.length_{length}", "torch_sdpa_bfloat16",
+                        lambda: attention(48 if SMALL else 16384, length, size, causal))
+
+
+SUITES = {
+    "roofs": lambda: None,  # of the GPU, not of PyTorch
+    "language_model": language_models,
+    "transformer": transformer,
+    "encoder_layer": lambda: encoder_layer(*((1, 5) if SMALL else (50, 80))),
+    "adam": lambda: attempt("adam", "torch_fused", lambda: adam(10_000 if SMALL else 1_500_000_000)),
+    "attention": attention_of_lengths,
+}
+
+
+def main():
+    names = [argument for argument in sys.argv[1:] if argument != "--small"] or list(SUITES)
+    for name in names:
+        if name not in SUITES:
+            sys.exit(f"torch_gpu.py: there is no suite '{name}'")
+    for name in names:
+        SUITES[name]()
+        forget()
 
 
 main()
