@@ -413,9 +413,13 @@ TEST_CASE("blocks of attention have as many warps as shared memory has room for"
         CHECK(ops::DropoutMask::group_columns % rows == 0);
         CHECK(attention_block_rows<columns()>(/*longest=*/17, shared_bytes, words) == 32);
       };
-      room(query_words<Products, columns(), 1>);
-      room(query_words<Products, columns(), 2>);
-      room(key_words<Products, columns()>);
+      for (int stages = 1; stages <= attention_stages<Products, columns(), 1>; ++stages) {
+        room([=](int rows) { return query_words<Products, columns(), 1>(rows, stages); });
+      }
+      for (int stages = 1; stages <= attention_stages<Products, columns(), 2>; ++stages) {
+        room([=](int rows) { return query_words<Products, columns(), 2>(rows, stages); });
+        room([=](int rows) { return key_words<Products, columns()>(rows, stages); });
+      }
     }
   };
   const auto check_all = [&](auto columns) {

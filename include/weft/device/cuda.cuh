@@ -45,10 +45,17 @@ __global__ void __launch_bounds__(block_threads) warp_a_row(F f, index_t n) {
   if (row < n) f(CudaLanes<32>{}, row);
 }
 
+//! Threads of a block that has a row: as many as a kernel says by `row_threads`, or 256.
+template <class F>
+inline constexpr int row_threads = block_threads;
+template <class F>
+requires requires { F::row_threads; }
+inline constexpr int row_threads<F> = F::row_threads;
+
 //! Calls `f(lanes, row)` with a block for each row.
 template <class F>
-__global__ void __launch_bounds__(block_threads) block_a_row(F f) {
-  f(CudaLanes<block_threads>{}, static_cast<index_t>(blockIdx.x));
+__global__ void __launch_bounds__(row_threads<F>) block_a_row(F f) {
+  f(CudaLanes<row_threads<F>>{}, static_cast<index_t>(blockIdx.x));
 }
 
 //! Whether each number that a kernel writes comes of its own column, so that lanes need not meet.
@@ -252,7 +259,7 @@ class Cuda {
       launch(detail::name_of_kernel<F>(), {(n + rows - 1) / rows, detail::block_threads},
              detail::warp_a_row<F>, f, n);
     } else {
-      launch(detail::name_of_kernel<F>(), {n, detail::block_threads}, detail::block_a_row<F>, f);
+      launch(detail::name_of_kernel<F>(), {n, detail::row_threads<F>}, detail::block_a_row<F>, f);
     }
   }
 

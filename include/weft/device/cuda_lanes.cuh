@@ -22,14 +22,14 @@ inline constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
 
 }  // namespace detail
 
-//! What CpuLanes is for a thread, for 32 threads of a warp or the 256 of a block.
+//! What CpuLanes is for a thread, for 32 threads of a warp or the 256 or 1,024 of a block.
 //!
 //! A warp takes 128 columns at a time and a thread four of them, 32 apart: neighbours read
 //! neighbouring words, and one call of Philox decides all four. A column belongs to the same thread
 //! in every walk over a row. Every sum has a fixed order: that of a thread's columns, then CUB's.
 template <int Threads>
 struct CudaLanes {
-  static_assert(Threads == 32 || Threads == 256);
+  static_assert(Threads == 32 || Threads == 256 || Threads == 1024);
 
   static constexpr int warp = 32;        //!< threads of a warp
   static constexpr index_t group = 128;  //!< columns of a warp's turn
@@ -73,12 +73,22 @@ struct CudaLanes {
     });
   }
 
-  //! The same for the columns of a group; `find` is called with the turn, too.
+  //! The same for the columns of a group; `find` is called with the turn, too. In the place of a
+  //! column behind the last it is called with the thread's first one, so that nothing is asked
+  //! between what it reads, and finds what nobody puts.
   template <class Find, class Put>
   __device__ void map_group(index_t first, index_t n, Find find, Put put) const {
-    decltype(find(0, index_t{})) found[4];
-    in_group(first, n, [&](int turn, index_t c) { found[turn] = find(turn, c); });
-    in_group(first, n, [&](int turn, index_t c) { put(c, found[turn]); });
+    const index_t own = first + thread() % warp;
+    if (own >= n) return;
+    decltype(find(0, own)) found[4];
+#pragma unroll
+    for (int turn = 0; turn < 4; ++turn) {
+      found[turn] = find(turn, own + turn * warp < n ? own + turn * warp : own);
+    }
+#pragma unroll
+    for (int turn = 0; turn < 4; ++turn) {
+      if (own + turn * warp < n) put(own + turn * warp, found[turn]);
+    }
   }
 
   //! `y` at each of this thread's columns becomes `f(column)`, which reads there at most.

@@ -154,10 +154,12 @@ struct LayerNormBackwardBlock {
       auto for_bias = decltype(simd::load(of_gain, c)){};
       if (!is_first) for_gain = simd::load(of_gain, c), for_bias = simd::load(of_bias, c);
       WEFT_UNROLL for (int i = 0; i < 4; ++i) {
-        if (i >= count) continue;
-        const index_t row = (first + i) * C;
+        // Where there is no such row the first is read, so that nothing is asked before it.
+        const index_t row = (i < count ? first + i : first) * C;
         const auto gradient = simd::load(dy + row, c);
-        for_gain += gradient * ((simd::load(x + row, c) - rows[i].mean) * rows[i].rstd);
+        const auto normal = (simd::load(x + row, c) - rows[i].mean) * rows[i].rstd;
+        if (i >= count) continue;
+        for_gain += gradient * normal;
         for_bias += gradient;
       }
       return both(for_gain, for_bias);

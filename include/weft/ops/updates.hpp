@@ -52,21 +52,16 @@ WEFT_HOST_DEVICE bool is_left_out(const Step& step) {
   return step.device_scale != nullptr && *step.device_scale == 0.0f;
 }
 
-//! What Adam keeps of a parameter.
+//! What Adam reads of a parameter.
 template <class Value>
 struct AdamNumbers {
-  Value value, first_moment, second_moment;
+  Value value, first_moment, second_moment, gradient;
 };
 
 template <class Value>
-WEFT_HOST_DEVICE WEFT_INLINE AdamNumbers<Value> after(const AdamStep& s, Value value, Value m,
-                                                      Value v, Value gradient) {
-  const auto g = gradient + value * s.coupled_decay;
-  const auto m_next = m + (g - m) * s.share1;
-  const auto v_next = v * s.beta2 + g * g * s.share2;
-  value = value * s.decoupled_factor;
-  value -= m_next * s.step_size / (simd::sqrt(v_next) * s.inverse_sqrt_correction + s.epsilon);
-  return {value, m_next, v_next};
+WEFT_HOST_DEVICE WEFT_INLINE AdamNumbers<Value> adam_numbers(Value value, Value m, Value v,
+                                                             Value gradient) {
+  return {value, m, v, gradient};
 }
 
 struct AdamPiece {
@@ -81,15 +76,22 @@ struct AdamPiece {
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t first, index_t count) const {
     if (is_left_out(s)) return;
     const float scale = scale_of(s);
-    const auto find = [&](auto c) {
-      return after(s, simd::load(values + first, c), simd::load(first_moments + first, c),
-                   simd::load(second_moments + first, c), simd::load(gradients + first, c) * scale);
+    // Roots and quotients are found as they are put: a GPU's have branches, behind which nothing
+    // more would be read.
+    const auto read = [&](auto c) {
+      return adam_numbers(simd::load(values + first, c), simd::load(first_moments + first, c),
+                          simd::load(second_moments + first, c), simd::load(gradients + first, c));
     };
-    lanes.map(count, find, [&](auto c, auto next) {
-      simd::store(first_moments + first, c, next.first_moment);
-      simd::store(second_moments + first, c, next.second_moment);
-      simd::store(values + first, c, next.value);
-      if (rounded.data != nullptr) simd::store(rounded + first, c, next.value);
+    lanes.map(count, read, [&](auto c, auto of) {
+      const auto g = of.gradient * scale + of.value * s.coupled_decay;
+      const auto m = of.first_moment + (g - of.first_moment) * s.share1;
+      const auto v = of.second_moment * s.beta2 + g * g * s.share2;
+      auto value = of.value * s.decoupled_factor;
+      value -= m * s.step_size / (simd::sqrt(v) * s.inverse_sqrt_correction + s.epsilon);
+      simd::store(first_moments + first, c, m);
+      simd::store(second_moments + first, c, v);
+      simd::store(values + first, c, value);
+      if (rounded.data != nullptr) simd::store(rounded + first, c, value);
     });
   }
 };

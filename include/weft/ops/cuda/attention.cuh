@@ -98,19 +98,19 @@ void attention_forward(Cuda& device, const AttentionForward<Cuda>& a, Head size)
   const SequenceLayout<Cuda>& layout = *a.problem.query_layout;
   with_attention_kernels(device, size, a.problem.head_size, [&](auto products, auto columns) {
     using Products = decltype(products);
-    constexpr auto words = query_words<Products, columns(), 1>;
+    const int stages = used_stages<Products, columns(), 1>(a.problem.key_layout->longest);
+    const auto words = [=](int rows) { return query_words<Products, columns(), 1>(rows, stages); };
     const int rows =
         attention_block_rows<columns()>(layout.longest, device.shared_bytes_of_block(), words);
     device.launch("attention", attention_grid(a.problem, layout, rows, words(rows)),
-                  attention_kernel<Products, columns()>, CudaHead(a.problem), a.q, a.k, a.v, a.out,
-                  a.log_sums);
+                  attention_kernel<Products, columns()>, CudaHead(a.problem, stages), a.q, a.k, a.v,
+                  a.out, a.log_sums);
   });
 }
 
 template <class Head>
 void attention_backward(Cuda& device, const AttentionBackward<Cuda>& a, Head size) {
   if (attention_by_library(device, a)) return;
-  const CudaHead head(a.problem);
   const SequenceLayout<Cuda>& queries = *a.problem.query_layout;
   const SequenceLayout<Cuda>& keys = *a.problem.key_layout;
   const Tensor<float, Cuda> deltas(device, {queries.rows(), a.problem.heads});
@@ -119,19 +119,25 @@ void attention_backward(Cuda& device, const AttentionBackward<Cuda>& a, Head siz
     const auto rows_of = [&](const SequenceLayout<Cuda>& layout, auto words) {
       return attention_block_rows<columns()>(layout.longest, device.shared_bytes_of_block(), words);
     };
-    constexpr auto of_queries = query_words<Products, columns(), 2>;
+    const int key_stages = used_stages<Products, columns(), 2>(keys.longest);
+    const auto of_queries = [=](int rows) {
+      return query_words<Products, columns(), 2>(rows, key_stages);
+    };
     const int query_rows = rows_of(queries, of_queries);
     device.launch("attention_backward for queries",
                   attention_grid(a.problem, queries, query_rows, of_queries(query_rows)),
-                  attention_query_gradients<Products, columns()>, head, a.q, a.k, a.v, a.out,
-                  a.log_sums, deltas.data(), a.dout, a.dq);
-    constexpr auto of_keys = key_words<Products, columns()>;
+                  attention_query_gradients<Products, columns()>, CudaHead(a.problem, key_stages),
+                  a.q, a.k, a.v, a.out, a.log_sums, deltas.data(), a.dout, a.dq);
+    const int query_stages = used_stages<Products, columns(), 2>(queries.longest);
+    const auto of_keys = [=](int rows) {
+      return key_words<Products, columns()>(rows, query_stages);
+    };
     const int key_rows = rows_of(keys, of_keys);
     CudaGrid key_grid = attention_grid(a.problem, keys, key_rows, of_keys(key_rows));
     key_grid.x *= columns() / key_gradient_columns<columns()>;
     device.launch("attention_backward for keys", key_grid,
-                  attention_key_gradients<Products, columns()>, head, a.q, a.k, a.v, a.log_sums,
-                  deltas.data(), a.dout, a.dk, a.dv);
+                  attention_key_gradients<Products, columns()>, CudaHead(a.problem, query_stages),
+                  a.q, a.k, a.v, a.log_sums, deltas.data(), a.dout, a.dk, a.dv);
   });
 }
 

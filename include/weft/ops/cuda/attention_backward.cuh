@@ -107,10 +107,10 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>)
   SharedWords shared;
   const Tile keys = shared.tile<Tile>(rows.block_rows), values = shared.tile<Tile>(rows.block_rows);
   constexpr int stages = attention_stages<Products, Columns, 2>;
-  const Tile tiles_of_queries = shared.tile<Tile>(stages * R);
-  const Tile tiles_of_douts = shared.tile<Tile>(stages * R);
-  auto* const log_sums_of_tiles = reinterpret_cast<float*>(shared.take(stages * R));
-  auto* const deltas_of_tiles = reinterpret_cast<float*>(shared.take(stages * R));
+  const Tile tiles_of_queries = shared.tile<Tile>(head.stages * R);
+  const Tile tiles_of_douts = shared.tile<Tile>(head.stages * R);
+  auto* const log_sums_of_tiles = reinterpret_cast<float*>(shared.take(head.stages * R));
+  auto* const deltas_of_tiles = reinterpret_cast<float*>(shared.take(head.stages * R));
   const DropoutMask mask = head.mask();
   const float kept_scale = mask.scale;
   const KeptKeys kept(shared.next);

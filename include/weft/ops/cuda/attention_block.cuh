@@ -34,8 +34,9 @@ struct CudaHead {
   DropoutMask dropout;
   const index_t *query_starts, *key_starts;
   const RowKey* query_keys;
+  int stages;  // tiles of each array that there is memory for
 
-  explicit CudaHead(const AttentionProblem<Cuda>& p)
+  CudaHead(const AttentionProblem<Cuda>& p, int used)
       : heads(p.heads),
         head_size(p.head_size),
         causal(p.causal),
@@ -43,7 +44,8 @@ struct CudaHead {
         dropout(p.dropout),
         query_starts(p.query_layout->starts.data()),
         key_starts(p.key_layout->starts.data()),
-        query_keys(p.query_layout->keys.data()) {}
+        query_keys(p.query_layout->keys.data()),
+        stages(used) {}
 
   //! The channel where this block's head begins.
   [[nodiscard]] __device__ index_t channel() const { return blockIdx.y * head_size; }
@@ -273,19 +275,23 @@ constexpr int attention_stages = [] {
   return 4 * attention_words<Products, Columns>(rows, Own, 2, rows, 2 * tile) <= 113 * 1024 ? 2 : 1;
 }();
 
-//! The words of a block that walks over keys.
+//! The words of a block that walks over keys, with so many tiles of each array.
 template <class Products, int Columns, int Own>
-constexpr int query_words(int block_rows) {
-  return attention_words<Products, Columns>(
-      block_rows, Own, attention_stages<Products, Columns, Own>, block_rows, 0);
+constexpr int query_words(int block_rows, int stages) {
+  return attention_words<Products, Columns>(block_rows, Own, stages, block_rows, 0);
 }
 
 //! The words of a block that walks over queries.
 template <class Products, int Columns>
-constexpr int key_words(int block_rows) {
+constexpr int key_words(int block_rows, int stages) {
   constexpr int tile = attention_tile<Products, Columns>;
-  return attention_words<Products, Columns>(block_rows, 2, attention_stages<Products, Columns, 2>,
-                                            tile, 2 * tile);
+  return attention_words<Products, Columns>(block_rows, 2, stages, tile, 2 * tile);
+}
+
+//! Tiles that rows of the longest sequence fill: where one holds them all, more blocks have room.
+template <class Products, int Columns, int Own>
+int used_stages(index_t longest) {
+  return longest > attention_tile<Products, Columns> ? attention_stages<Products, Columns, Own> : 1;
 }
 
 //! The least blocks that an SM has room for, of kernels that walk over keys: 16 warps, with 128
@@ -294,7 +300,9 @@ constexpr int key_words(int block_rows) {
 template <class Products, int Columns, int Own>
 constexpr int attention_blocks() {
   constexpr int rows = attention_warps<Columns> * warp_rows, reserved = 1024;
-  constexpr int bytes = 4 * query_words<Products, Columns, Own>(rows) + reserved;
+  constexpr int bytes =
+      4 * query_words<Products, Columns, Own>(rows, attention_stages<Products, Columns, Own>) +
+      reserved;
   return std::min((Columns > 128 ? 8 : 16) / attention_warps<Columns>, 228 * 1024 / bytes);
 }
 
@@ -353,8 +361,8 @@ struct CudaQueries {
   __device__ void for_each_tile(SharedWords shared, AnyHeadRows<const void> k,
                                 AnyHeadRows<const void> v, F f) const {
     constexpr int stages = attention_stages<Products, Columns, Own>;
-    const Tile keys = shared.tile<Tile>(stages * tile_rows);
-    const Tile values = shared.tile<Tile>(stages * tile_rows);
+    const Tile keys = shared.tile<Tile>(head.stages * tile_rows);
+    const Tile values = shared.tile<Tile>(head.stages * tile_rows);
     const KeptKeys kept(shared.next);
     const index_t seen_by_block = seen(rows.block_first + rows.block_rows - 1);
     const index_t seen_by_warp = rows.warp_is_empty() ? 0 : seen(rows.first() + warp_rows - 1);
