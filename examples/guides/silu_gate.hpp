@@ -21,10 +21,10 @@ struct SiluGateRow {
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, weft::index_t n) const {
     namespace simd = weft::simd;
-    lanes.for_each(F, [&](auto c) {
+    lanes.write(F, y + n * F, [&](auto c) {
       const auto g = simd::load(gate + n * F, c);
       const auto sigmoid = 1.0f / (simd::exp(-g) + 1.0f);
-      simd::store(y + n * F, c, g * sigmoid * simd::load(up + n * F, c));
+      return g * sigmoid * simd::load(up + n * F, c);
     });
   }
 };
