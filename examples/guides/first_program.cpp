@@ -7,12 +7,12 @@
 //     build/examples/guides/guide_first_program
 //
 // Prints, to within 5 %:
-//   3.741
-//   2.131
-//   1.745
-//   1.486
-//   1.404
-//   1.222
+//   3.831
+//   2.092
+//   1.906
+//   1.618
+//   1.366
+//   1.324
 
 #include <weft/weft.hpp>
 #include "reversal.hpp"  // in examples/course: sentences, and the same sentences reversed

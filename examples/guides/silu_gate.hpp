@@ -40,13 +40,16 @@ struct SiluGateBackwardRow {
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, weft::index_t n) const {
     namespace simd = weft::simd;
-    lanes.for_each(F, [&](auto c) {
+    const auto find = [&](auto c) {
       const auto g = simd::load(gate + n * F, c);
       const auto d = simd::load(dy + n * F, c);
       const auto sigmoid = 1.0f / (simd::exp(-g) + 1.0f);
       const auto slope = sigmoid * ((1.0f - sigmoid) * g + 1.0f);
-      simd::store(dgate + n * F, c, d * simd::load(up + n * F, c) * slope);
-      simd::store(dup + n * F, c, d * g * sigmoid);
+      return simd::pair(d * simd::load(up + n * F, c) * slope, d * g * sigmoid);
+    };
+    lanes.map(F, find, [&](auto c, auto gradients) {
+      simd::store(dgate + n * F, c, gradients.first);
+      simd::store(dup + n * F, c, gradients.second);
     });
   }
 };

@@ -88,6 +88,12 @@ TEST_CASE("what was started last counts") {
   Variables torch_in_slurm = slurm;
   torch_in_slurm.insert(torchrun.begin(), torchrun.end());
   CHECK(read(torch_in_slurm).launcher == Launcher::torchrun);
+  for (const Variables& outer : {hydra, open_mpi}) {  // an mpirun that starts torchrun
+    Variables torch_in_mpi = torchrun;
+    torch_in_mpi.insert(outer.begin(), outer.end());
+    torch_in_mpi.insert({"TORCHELASTIC_RUN_ID", "none"});
+    CHECK(read(torch_in_mpi).launcher == Launcher::torchrun);
+  }
 }
 
 TEST_CASE("a variable that is missing or makes no sense is named") {

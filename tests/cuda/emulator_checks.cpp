@@ -154,6 +154,21 @@ TEST_CASE("blocks of a launch do not touch what others write") {
                      words.data(), 32, 2),
              Catch::Contains("another block of the launch reads"));
   CHECK(refusal("atom.global.add.u32 %r5, [%rd2], 1;\n", words.data(), 32, 2) == "");
+  // What blocks have put in order themselves is read as volatile.
+  CHECK(refusal("mov.u32 %r5, %ctaid.x;\nsetp.eq.s32 %p1, %r5, 1;\n"
+                "@%p1 ld.volatile.global.u32 %r6, [%rd1];\n@!%p1 st.global.u32 [%rd1], %r1;\n",
+                words.data(), 32, 2) == "");
+}
+
+TEST_CASE("a counter that wraps counts blocks and is 0 again") {
+  const Words words(64);
+  words.fill(std::vector<std::uint32_t>(64, 0));
+  run("setp.eq.s32 %p1, %r1, 0;\n@%p1 atom.global.inc.u32 %r5, [%rd2], 2;\n"
+      "mov.u32 %r6, %ctaid.x;\nmul.wide.u32 %rd4, %r6, 4;\nadd.s64 %rd5, %rd2, %rd4;\n"
+      "@%p1 st.global.u32 [%rd5+4], %r5;\n",
+      words.data(), 32, 4);
+  CHECK(std::vector<std::uint32_t>(words.data(), words.data() + 5) ==
+        std::vector<std::uint32_t>{1, 0, 1, 2, 0});
 }
 
 TEST_CASE("what a GPU would fault at, or read at random, ends the program") {

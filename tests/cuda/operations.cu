@@ -28,7 +28,8 @@ using namespace weft::testing;
 
 // Every operation is run on a Cpu and on a GPU with the same inputs. The two add in another order,
 // so results agree to some roundings of the largest element and not to the bit. Rows of more than
-// 4,096 elements' work have a block of a GPU, shorter ones a warp.
+// 4,096 elements' work have a block of a GPU, shorter ones a warp; where each number comes of its
+// own column, rows from 1,024 columns on.
 
 namespace {
 
@@ -106,7 +107,14 @@ TEST_CASE("rows are normalised, and their gradients are those of a processor") {
                 device, some_dropped, layout->keys, x, gain, of_rows, dy, {}, both, dbranch);
             const auto in_place = random_tensor(device, {N, C}, 2);  // dy becomes dx
             (void)ops::layer_norm_backward(device, x, gain, of_rows, in_place, {}, in_place);
-            return std::vector{y, dx, gradients, both, dbranch, sums, in_place};
+            // What reaches the sum past the normalisation, too.
+            const auto past = random_tensor(device, {N, C}, 5),
+                       with_past = nan_tensor(device, {N, C});
+            const auto of_branch = nan_tensor(device, {N, C});
+            (void)ops::residual_layer_norm_backward(device, some_dropped, layout->keys, x, gain,
+                                                    of_rows, dy, past, with_past, of_branch);
+            return std::vector{y,    dx,       gradients, both,     dbranch,
+                               sums, in_place, with_past, of_branch};
           }) == "");
   }
 }
@@ -125,6 +133,21 @@ TEST_CASE("the branch of a residual connection is dropped, added and normalised"
                                      bias, y, moments);
             return std::vector{sum, y};
           }) == "");
+    // As the next sublayer's products read it.
+    CHECK(
+        device_difference(
+            [&](auto& device) {
+              using D = std::remove_reference_t<decltype(device)>;
+              const auto layout = layout_of(device, {4, 5});
+              const auto x = random_tensor(device, {9, C}, 1), gain = random_tensor(device, {C}, 4);
+              const auto sum = nan_tensor(device, {9, C});
+              const ops::Factor<D> y(device, {9, C}, FloatType::bfloat16);
+              const Tensor<ops::RowMoments, D> moments(device, {9});
+              ops::residual_layer_norm(device, some_dropped, layout->keys, x, x, {}, sum, gain,
+                                       gain, y.target(), moments);
+              return std::vector{sum, widened(y)};
+            },
+            0x1p-7) == "");
   }
 }
 
@@ -608,15 +631,19 @@ TEST_CASE("what stands around a linear layer's products is that of a processor")
 }
 
 TEST_CASE("sums over rows are a processor's, of one block and of many") {
-  for (const index_t rows : {1, 256, 257, 700}) {
+  for (const index_t rows : {1, 256, 257, 2500}) {
     CAPTURE(rows);
     CHECK(device_difference([&](auto& device) {
             const auto x = random_tensor(device, {rows, 70}, 1),
                        sums = random_tensor(device, {70}, 2);
             ops::column_sums(device, x, sums, ops::Write::accumulate);
+            // More columns than before, on a device that has counted before.
+            const auto wide = random_tensor(device, {600, 2000}, 3),
+                       of_wide = nan_tensor(device, {2000});
+            ops::column_sums(device, wide, of_wide);
             const auto again = nan_tensor(device, {70});
             ops::column_sums(device, x, again);
-            return std::vector{sums, again};
+            return std::vector{sums, of_wide, again};
           }) == "");
   }
 }

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include <weft/testing/small_translation.hpp>
@@ -57,7 +58,40 @@ parallel::Recipe scaled_recipe(double initial) {
   return scaled;
 }
 
+//! Normalised before its branches, where a sublayer ends and the next begins in one pass.
+constexpr nn::TransformerShape pre_norm_shape = [] {
+  auto shape = small_shape;
+  shape.norm = nn::Norm::pre;
+  return shape;
+}();
+
+template <class D>
+Trained train_pre_norm(ProductPrecision precision) {
+  using Model = nn::Transformer<pre_norm_shape>;
+  using Loss = Chunked<nn::Generator<pre_norm_shape>, nn::LabelSmoothing>;
+  D device;
+  device.set_product_precision(precision);
+  using Train = GradientAccumulation<Model, Loss, optim::Adam, D>;
+  Train train(device,
+              typename Train::Objective(
+                  Model({small_vocabulary, small_vocabulary, 24}, nn::Dropouts::everywhere(0.1f)),
+                  nn::LabelSmoothing(0.1f)),
+              optim::Adam(), recipe);
+  return ten_updates(train);
+}
+
 }  // namespace
+
+TEST_CASE("a pre-norm Transformer learns on a GPU as on a processor") {
+  const auto [precision, epsilon] = GENERATE(std::pair(ProductPrecision::float32, 1e-4),
+                                             std::pair(ProductPrecision::bfloat16, 0.02));
+  const Trained cpu = train_pre_norm<Cpu>(precision), gpu = train_pre_norm<Cuda>(precision);
+  for (std::size_t i = 0; i < cpu.losses.size(); ++i) {
+    CAPTURE(to_text(precision), i);
+    CHECK(gpu.losses[i] == Approx(cpu.losses[i]).epsilon(epsilon));
+  }
+  CHECK(gpu.losses.back() < gpu.losses.front());
+}
 
 TEST_CASE("a Transformer with dropout learns on a GPU as on a processor") {
   const Trained cpu = train_on<Cpu>(1), gpu = train_on<Cuda>(1);

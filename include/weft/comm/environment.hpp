@@ -100,13 +100,14 @@ class EnvironmentReader {
   return static_cast<const char*>(std::getenv(name));
 }) {
   const auto any = [&](auto... names) { return ((get(names) != nullptr) || ...); };
-  if (any("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK")) {
+  const bool by_torchrun = any("TORCHELASTIC_RUN_ID");  // which mpirun may have started
+  if (!by_torchrun && any("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK")) {
     return detail::EnvironmentReader(Launcher::open_mpi, get)
         .read("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK");
   }
   // PMI_RANK does not tell: srun --mpi=pmi2 sets it too. Hydra starts by srun what starts its
   // ranks.
-  if (any("MPI_LOCALRANKID", "MPI_LOCALNRANKS")) {
+  if (!by_torchrun && any("MPI_LOCALRANKID", "MPI_LOCALNRANKS")) {
     return detail::EnvironmentReader(Launcher::hydra, get)
         .read("PMI_RANK", "PMI_SIZE", "MPI_LOCALRANKID");
   }

@@ -105,6 +105,17 @@ WEFT_HOST_DEVICE inline void store(float* row, index_t c, float v) { row[c] = v;
 //! `mask ? a : b`, for one column.
 WEFT_HOST_DEVICE inline float select(bool mask, float a, float b) { return mask ? a : b; }
 
+//! Two numbers, or packs of them, that are found together.
+template <class Value>
+struct Pair {
+  Value first, second;
+};
+//! Those two.
+template <class Value>
+WEFT_HOST_DEVICE WEFT_INLINE Pair<Value> pair(Value first, Value second) {
+  return {first, second};
+}
+
 // The second argument if either is NaN.
 //! The larger of each two; b where either is NaN.
 WEFT_INLINE Floats max(Floats a, Floats b) { return select(a > b, a, b); }

@@ -33,7 +33,7 @@ enum class Norm {
 //!
 //!     auto turn = sublayer.begin_backward(ctx, saved_norm, dy);
 //!     branch.backward(ctx, saved_branch, turn.dbranch, turn.dinput, turn.write);
-//!     auto dx = sublayer.end_backward(ctx, saved_norm, turn);
+//!     auto dx = sublayer.end_backward(ctx, std::move(saved_norm), std::move(turn));
 //!
 //! Where another sublayer follows, `leave_for` it and `turn_back` from it do both halves in one
 //! pass over memory.

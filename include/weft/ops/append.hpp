@@ -14,6 +14,8 @@ namespace weft::ops {
 namespace detail {
 
 struct AppendRow {
+  static constexpr bool is_by_element = true;
+
   const float* cache;
   index_t cache_room;  // rows from sequence to sequence
   const index_t* parents;

@@ -103,17 +103,6 @@ WEFT_HOST_DEVICE constexpr index_t norm_block_rows(index_t N, index_t C) {
   return rows < together ? together : rows < most ? rows : most;
 }
 
-//! Two numbers that are found together.
-template <class Value>
-struct Both {
-  Value first, second;
-};
-
-template <class Value>
-WEFT_HOST_DEVICE WEFT_INLINE Both<Value> both(Value first, Value second) {
-  return {first, second};
-}
-
 //! The rows of a block: their gradients, and what they add to those of gain and bias.
 struct LayerNormBackwardBlock {
   const float* gain;
@@ -162,7 +151,7 @@ struct LayerNormBackwardBlock {
         for_gain += gradient * normal;
         for_bias += gradient;
       }
-      return both(for_gain, for_bias);
+      return simd::pair(for_gain, for_bias);
     };
     lanes.map(C, find, [&](auto c, auto terms) {
       simd::store(of_gain, c, terms.first);
@@ -185,7 +174,7 @@ struct LayerNormBackwardBlock {
     const auto find = [&](auto c, auto factor) {
       auto value = (g(c) - mean_g - normal(c) * mean_gx) * rstd;
       if (dx_residual != nullptr) value += simd::load(dx_residual + n * C, c);
-      return both(value, value * factor);
+      return simd::pair(value, value * factor);
     };
     mask.map(lanes, keys == nullptr ? RowKey{} : keys[n], C, find, [&](auto c, auto gradients) {
       simd::store(dx + n * C, c, gradients.first);
@@ -283,7 +272,7 @@ void residual_layer_norm(D& device, const DropoutMask& mask, View<const RowKey> 
 //! **Shapes.** x, the sum that was normalised, dy, dx: (N, C); dx may be dy. dx_residual: (N, C),
 //! the gradient that reaches the sum past the normalisation, or empty. gain: (C). moments: (N).
 //! keys: (N). dbranch: (N, C), which may be a `Factor`'s target; empty, it is not written. Returns
-//! (B, 2 C), sums over 8 or 32 rows each.
+//! (B, 2 C), sums over 4 to 32 rows each.
 //! **Errors.** ShapeError unless they fit.
 //! **Cost.** Reads x and dy once from memory.
 template <class D>

@@ -103,8 +103,9 @@ struct SgdNumbers {
 };
 
 template <class Value>
-WEFT_HOST_DEVICE WEFT_INLINE SgdNumbers<Value> after(const SgdStep& s, Value value, Value velocity,
-                                                     Value gradient, bool begins) {
+WEFT_HOST_DEVICE WEFT_INLINE SgdNumbers<Value> sgd_numbers(const SgdStep& s, Value value,
+                                                           Value velocity, Value gradient,
+                                                           bool begins) {
   const auto g = gradient + value * s.decay;
   velocity = begins ? g : velocity * s.momentum + g;
   return {value - (s.nesterov ? g + velocity * s.momentum : velocity) * s.rate, velocity};
@@ -124,8 +125,8 @@ struct SgdPiece {
     const bool begins = velocities == nullptr || s.first;
     const auto find = [&](auto c) {
       const auto value = simd::load(values + first, c);
-      return after(s, value, begins ? value : simd::load(velocities + first, c),
-                   simd::load(gradients + first, c) * scale, begins);
+      return sgd_numbers(s, value, begins ? value : simd::load(velocities + first, c),
+                         simd::load(gradients + first, c) * scale, begins);
     };
     lanes.map(count, find, [&](auto c, auto next) {
       if (velocities != nullptr) simd::store(velocities + first, c, next.velocity);

@@ -121,12 +121,12 @@ struct Chunked {
     if (ctx.training()) saved.dx = ctx.empty({N, channels});
     auto losses = ctx.empty({N, 1});
     const auto weight = generator.factor(ctx);
-    if (chunk >= x.layout->longest) {
+    const index_t group = positions_in_group(*x.layout, ctx.training());
+    if (group >= x.layout->longest) {
       const ops::Factor<D> x_factor(x.values);
       const auto dlogits = compute_losses(ctx, weight, x_factor, labels, losses);
       if (ctx.training()) saved.dx = generator.backward(ctx, weight, x_factor, dlogits);
     } else {
-      const index_t group = ctx.training() ? positions_in_group(*x.layout) : chunk;
       for (index_t first = 0; first < x.layout->longest; first += group) {
         forward_group(ctx, weight, x, labels, {first, first + group}, losses, saved.dx);
       }
@@ -148,11 +148,11 @@ struct Chunked {
   //! backward pass take 13.3 ms a chunk instead of 15.4.)
   static constexpr index_t chunks_in_group = 2;
 
-  //! How many positions of every sequence training takes at once: so many that their rows are worth
+  //! How many positions of every sequence are taken at once: so many that their rows are worth
   //! reading the weights, where the device says how many are.
   template <class D>
-  [[nodiscard]] index_t positions_in_group(const SequenceLayout<D>& layout) const {
-    index_t positions = chunks_in_group * chunk;
+  [[nodiscard]] index_t positions_in_group(const SequenceLayout<D>& layout, bool training) const {
+    index_t positions = training ? chunks_in_group * chunk : chunk;
     if constexpr (requires { D::rows_worth_weights; }) {
       const index_t sequences = std::max(layout.sequences(), index_t{1});
       positions = std::max(positions, (D::rows_worth_weights + sequences - 1) / sequences);

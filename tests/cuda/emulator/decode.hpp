@@ -381,8 +381,8 @@ class Decoder {
               : transfer.space == Space::local    ? load<Space::local>
               : transfer.space == Space::shared   ? load<Space::shared>
                                                   : load<Space::global>;
-    if (transfer.space == Space::global && name.find("volatile") != std::string_view::npos) {
-      kernel_.waits_for_blocks = true;
+    if (transfer.space == Space::global && is_volatile(name)) {
+      now.run = load<Space::global, Access::volatile_read>;
     }
   }
 
@@ -423,15 +423,24 @@ class Decoder {
     if (transfer.space == Space::parameters) unknown(std::string(now.text));
   }
 
+  static bool is_volatile(std::string_view name) {
+    return name.find(".volatile") != std::string_view::npos;
+  }
+
   void decode_atomic(Instruction& now, std::string_view name,
                      const std::vector<std::string_view>& operands) {
-    if (!name.ends_with(".add.u32")) unknown(std::string(now.text));
-    const Space space = transfer_of(name.substr(0, name.find(".add"))).space;
+    const bool increments = name.ends_with(".inc.u32");
+    if (!increments && !name.ends_with(".add.u32")) unknown(std::string(now.text));
+    const Space space = transfer_of(name.substr(0, name.size() - 8)).space;
     now.operands[0] = operand(operands[0], 4).place;
     now.operands[1] = address(now, operands[1]);
     now.operands[2] = operand(operands[2], 4).place;
     now.kind = kind_of(space, Kind::global_store);
-    now.run = space == Space::shared ? atomic_add<Space::shared> : atomic_add<Space::global>;
+    const auto run = [&](auto change) {
+      return space == Space::shared ? atomic<Space::shared, decltype(change)>
+                                    : atomic<Space::global, decltype(change)>;
+    };
+    now.run = increments ? run(AtomicIncrement()) : run(std::plus<>());
   }
 
   bool decode_control(Instruction& now, std::string_view name,

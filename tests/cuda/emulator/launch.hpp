@@ -55,8 +55,7 @@ inline void run_kernel(const Kernel& kernel, Triple blocks, Triple threads,
   block.gpu = gpu;
   block.counts = &counts;
   block.shared.resize(kernel.static_shared_bytes + shared_bytes);
-  block.serial =
-      Memory::of_all().begin_launch(blocks.x * blocks.y * blocks.z, kernel.waits_for_blocks);
+  block.serial = Memory::of_all().begin_launch(blocks.x * blocks.y * blocks.z);
   static thread_local std::vector<Warp> warps;
   warps.resize((count + warp_size - 1) / warp_size);
   for (unsigned w = 0; w < warps.size(); ++w) warps[w].prepare(block, w);

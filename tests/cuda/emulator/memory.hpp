@@ -89,6 +89,7 @@ class Memory {
     for (unsigned i = 0; i < bytes; ++i) {
       History& of = history[i];
       if (access != Access::write && of.writer == 0) return "bytes that nothing has written";
+      if (access == Access::volatile_read) continue;  // which a flag or a counter has put in order
       if (access == Access::read) {
         if (another(of.writer)) return "bytes that another block of the launch writes";
         if (another(of.reader)) of.reader_before = of.reader;
@@ -158,13 +159,11 @@ class Memory {
     }
   }
 
-  //! The number of a launch's first block. `ordered`: its blocks wait for one another by flags, so
-  //! that they may touch what others touch.
-  std::uint32_t begin_launch(std::uint32_t blocks, bool ordered) {
-    const std::uint32_t first = next_;
-    first_ = ordered ? ~std::uint32_t{0} : first;
+  //! The number of a launch's first block.
+  std::uint32_t begin_launch(std::uint32_t blocks) {
+    first_ = next_;
     next_ += blocks;
-    return first;
+    return first_;
   }
 
  private:

@@ -70,14 +70,14 @@ void count_request(Warp& warp, const std::uint64_t (&addresses)[warp_size], Mask
   if constexpr (S == Space::shared) warp.block().counts->add_shared(addresses, lanes, bytes);
 }
 
-template <Space S>
+template <Space S, Access How = Access::read>
 void load(Warp& warp, const Instruction& now, Mask lanes) {
   const unsigned bytes = now.elements * now.element_bytes;
   std::uint64_t addresses[warp_size] = {};
   for (unsigned lane = 0; lane < warp_size; ++lane) {
     if ((lanes >> lane & 1u) == 0) continue;
     addresses[lane] = address_of(warp, now, now.operands[now.elements], lane);
-    const std::byte* from = bytes_at<S>(warp, addresses[lane], bytes, lane, Access::read);
+    const std::byte* from = bytes_at<S>(warp, addresses[lane], bytes, lane, How);
     for (unsigned e = 0; e < now.elements; ++e, from += now.element_bytes) {
       std::uint64_t value = 0;
       std::memcpy(&value, from, now.element_bytes);
@@ -145,9 +145,16 @@ inline void end_copies(Warp& warp, const Instruction&, Mask lanes) {
   });
 }
 
-//! d = what was there; there: the sum with it.
-template <Space S>
-void atomic_add(Warp& warp, const Instruction& now, Mask lanes) {
+//! One more, or 0 where `last` was there.
+struct AtomicIncrement {
+  std::uint32_t operator()(std::uint32_t there, std::uint32_t last) const {
+    return there >= last ? 0 : there + 1;
+  }
+};
+
+//! d = what was there; there: `Change` of it and the operand.
+template <Space S, class Change>
+void atomic(Warp& warp, const Instruction& now, Mask lanes) {
   std::uint64_t addresses[warp_size] = {};
   for (unsigned lane = 0; lane < warp_size; ++lane) {
     if ((lanes >> lane & 1u) == 0) continue;
@@ -156,7 +163,7 @@ void atomic_add(Warp& warp, const Instruction& now, Mask lanes) {
     std::uint32_t value = 0;
     std::memcpy(&value, at, sizeof value);
     warp.at<std::uint32_t>(now.operands[0])[lane] = value;
-    value += warp.at<std::uint32_t>(now.operands[2])[lane];
+    value = Change()(value, warp.at<std::uint32_t>(now.operands[2])[lane]);
     std::memcpy(at, &value, sizeof value);
   }
   count_request<S>(warp, addresses, lanes, 4);

@@ -89,7 +89,6 @@ struct Kernel {
   std::size_t parameters = 0;  // bytes of all
   std::size_t most_threads = 1024;
   std::size_t register_bytes = 0, local_bytes = 0, static_shared_bytes = 0;
-  bool waits_for_blocks = false;  // by flags in memory
   std::vector<Instruction> instructions;
   std::vector<Constant> constants;
   std::vector<std::pair<std::uint32_t, Special>> specials;

@@ -10,7 +10,7 @@
 
 namespace emulator {
 
-enum class Access { read, write, atomic };
+enum class Access { read, write, atomic, volatile_read };
 
 //! A touch: by which thread, and how often its block and its warp had waited before.
 struct Touch {

@@ -29,7 +29,7 @@ __device__ inline float sum_of_warps(float total) {
 
 //! A block for 32 columns of 256 rows: eight warps take rows in turn, and their sums are added in
 //! order. `parts` has a row for each block across, which the last of them to end adds in the same
-//! way; it finds itself by a counter, which it leaves as 0.
+//! way; it finds itself by a counter, which goes back to 0 with it.
 template <class Term>
 __global__ void __launch_bounds__(32 * rows_at_once)
     sum_32_columns(Term term, index_t N, index_t C, float* parts, unsigned* ended, float* sums,
@@ -47,13 +47,15 @@ __global__ void __launch_bounds__(32 * rows_at_once)
   if (gridDim.y > 1) {
     if (threadIdx.y == 0) {
       if (column < C) parts[blockIdx.y * C + column] = total;
-      __threadfence();  // before it counts
       __syncwarp();
-      if (threadIdx.x == 0) is_last = atomicAdd(&ended[blockIdx.x], 1u) == gridDim.y - 1;
+      if (threadIdx.x == 0) {
+        __threadfence();  // what the warp wrote is there before the block is counted
+        is_last = atomicInc(&ended[blockIdx.x], gridDim.y - 1) == gridDim.y - 1;
+        __threadfence();  // what the others wrote is read after they were counted
+      }
     }
     __syncthreads();
     if (!is_last) return;
-    __threadfence();
     total = 0.0f;
     if (column < C) {
       const volatile float* const of_all = parts;  // not what this multiprocessor's cache has
@@ -63,7 +65,6 @@ __global__ void __launch_bounds__(32 * rows_at_once)
       }
     }
     total = sum_of_warps(total);
-    if (threadIdx.y == 0 && threadIdx.x == 0) ended[blockIdx.x] = 0;
   }
   if (threadIdx.y > 0 || column >= C) return;
   sums[column] = accumulate ? sums[column] + total : total;
