@@ -108,7 +108,8 @@ WEFT_HOST_DEVICE inline float select(bool mask, float a, float b) { return mask 
 //! Two numbers, or packs of them, that are found together.
 template <class Value>
 struct Pair {
-  Value first, second;
+  Value first;   //!< one of them
+  Value second;  //!< the other
 };
 //! Those two.
 template <class Value>
