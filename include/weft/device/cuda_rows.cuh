@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Kernels that give each row to a warp or to a block of threads.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <weft/core/index.hpp>
+#include <weft/device/cuda_lanes.cuh>
+
+namespace weft::detail {
+
+inline constexpr int block_threads = 256;
+
+//! Calls `f(lanes, row)` with a warp for each of n rows.
+template <class F>
+__global__ void __launch_bounds__(block_threads) warp_a_row(F f, index_t n) {
+  const index_t row = (static_cast<index_t>(blockIdx.x) * block_threads + threadIdx.x) / 32;
+  if (row < n) f(CudaLanes<32>{}, row);
+}
+
+//! Threads of a block that has a row: as many as a kernel says by `row_threads`, or 256.
+template <class F>
+inline constexpr int row_threads = block_threads;
+template <class F>
+requires requires { F::row_threads; }
+inline constexpr int row_threads<F> = F::row_threads;
+
+//! Calls `f(lanes, row)` with a block for each row.
+template <class F>
+__global__ void __launch_bounds__(row_threads<F>) block_a_row(F f) {
+  f(CudaLanes<row_threads<F>>{}, static_cast<index_t>(blockIdx.x));
+}
+
+//! Whether each number that a kernel writes comes of its own column, so that lanes need not meet.
+template <class F>
+inline constexpr bool is_by_element = requires {
+  requires F::is_by_element;
+};
+
+//! What a kernel is called in messages: the type of what it runs.
+template <class F>
+constexpr const char* name_of_kernel() {
+  return __PRETTY_FUNCTION__;
+}
+
+//! Does nothing. Whether a GPU has code for it tells whether the program was compiled for that GPU.
+struct NothingRow {
+  template <class Lanes>
+  __device__ void operator()(Lanes, index_t) const {}
+};
+
+}  // namespace weft::detail
