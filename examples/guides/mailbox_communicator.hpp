@@ -152,8 +152,7 @@ class MailboxCommunicator {
   }
 
   void wait_for(Transfer& transfer) {
-    const auto deadline = std::chrono::steady_clock::now() +
-                          std::chrono::duration_cast<std::chrono::steady_clock::duration>(timeout_);
+    const auto deadline = comm::moment_after(timeout_);
     std::unique_lock lock(office_->mutex);
     while (!serve(transfer)) {
       if (office_->news.wait_until(lock, deadline) != std::cv_status::timeout) continue;

@@ -26,7 +26,8 @@ TEST_CASE("a rank that sends nothing is missed before one that takes nothing") {
 }
 
 TEST_CASE("a late rank is named with what it is late for and what it did last") {
-  CHECK(comm::late_text(2, {"all_reduce", "bucket", 4, 91}, comm::Timeout(1.5), {"barrier"}) ==
+  CHECK(comm::late_text(2, {"all_reduce", "bucket", 4, 91}, comm::Timeout(1.5),
+                        comm::Purpose{"barrier"}) ==
         "rank 2 has not entered all_reduce of bucket 4, update 91 within 1.5 s; last seen in "
         "barrier");
 }

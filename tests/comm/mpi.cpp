@@ -55,6 +55,13 @@ void collectives(MpiCommunicator& communicator) {
   comm::broadcast(communicator, std::span(large), ranks - 1);
   expect(large == std::vector<float>(1 << 20, static_cast<float>(ranks - 1)), "broadcast");
 
+  MpiCommunicator in_pieces(communicator.timeout(), /*largest_piece=*/1000);
+  for (const std::size_t size : {250U, 251U, 1000U, 1U << 20}) {
+    std::vector<float> pieces(size, static_cast<float>(rank));
+    comm::broadcast(in_pieces, std::span(pieces), ranks - 1);
+    expect(pieces == std::vector<float>(size, static_cast<float>(ranks - 1)), "long messages");
+  }
+
   auto part = communicator.split(rank % 2, -rank);
   const auto members = comm::all_gather(part, std::span<const int>(&rank, 1));
   expect(

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs ranks under mpirun, well and badly: mpi.py MPIRUN PROGRAM"""
 import os
+import re
 import subprocess
 import sys
 import time
@@ -21,7 +22,7 @@ class Mpi(unittest.TestCase):
         self.seconds = time.monotonic() - begin
         # Nobody stays behind.
         time.sleep(0.2)
-        left = subprocess.run(["pgrep", "-f", f"^{PROGRAM} {case}"], capture_output=True, text=True,
+        left = subprocess.run(["pgrep", "-f", f"^{re.escape(PROGRAM)} {case}"], capture_output=True, text=True,
                               check=False)
         self.assertEqual(left.stdout, "")
         return run

@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <chrono>
 #include <latch>
+#include <limits>
+#include <span>
 #include <string>
 #include <thread>
 #include <utility>
@@ -241,4 +243,32 @@ TEST_CASE("many ranks at once in many collectives") {
     }
   });
   CHECK(right == std::vector<int>(ranks, rounds));
+}
+
+TEST_CASE("ranks of copies of a communicator are split apart as of one") {
+  std::vector<std::vector<int>> columns(4), rows(4);
+  launch_threads(4, patience, [&](ThreadCommunicator& communicator) {
+    ThreadCommunicator copy = communicator;  // as decorators hold
+    const int rank = communicator.rank();
+    auto column = communicator.split(rank % 2, rank);
+    auto row = copy.split(rank / 2, rank);
+    if (rank == 2) sleep(Timeout(0.1));
+    columns[static_cast<std::size_t>(rank)] = all_gather(column, std::span<const int>(&rank, 1));
+    rows[static_cast<std::size_t>(rank)] = all_gather(row, std::span<const int>(&rank, 1));
+  });
+  CHECK(columns == std::vector<std::vector<int>>{{0, 2}, {1, 3}, {0, 2}, {1, 3}});
+  CHECK(rows == std::vector<std::vector<int>>{{0, 1}, {0, 1}, {2, 3}, {2, 3}});
+}
+
+TEST_CASE("a timeout may be longer than a clock counts") {
+  for (const double seconds : {1e10, std::numeric_limits<double>::infinity()}) {
+    CAPTURE(seconds);
+    CHECK(moment_after(Timeout(seconds)) >
+          std::chrono::steady_clock::now() + std::chrono::hours(24 * 365));
+    const auto ended = ends(2, Timeout(seconds), [](ThreadCommunicator& communicator) {
+      if (communicator.rank() == 1) sleep(Timeout(0.05));
+      barrier(communicator);
+    });
+    CHECK(ended[0].message.empty());
+  }
 }

@@ -23,8 +23,8 @@ struct Message {
 
   Direction direction;  //!< which way
   int peer;             //!< the other rank
-  std::byte* data;  //!< only read if the direction is `send`
-  index_t bytes;    //!< how many, on both sides
+  std::byte* data;      //!< only read if the direction is `send`
+  index_t bytes;        //!< how many, on both sides
 };
 
 //! n values to a rank.
@@ -59,6 +59,15 @@ class CommunicatorAborted : public Error {
 using Timeout = std::chrono::duration<double>;
 //! Ten minutes.
 inline constexpr Timeout default_timeout{600.0};
+
+//! The moment when a timeout that begins now is over. One of more than ten years, or without an
+//! end, is ten years: clocks count in 64 bits.
+[[nodiscard]] inline std::chrono::steady_clock::time_point moment_after(Timeout timeout) {
+  constexpr Timeout longest = std::chrono::hours(24 * 3652);
+  return std::chrono::steady_clock::now() +
+         std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+             timeout < longest ? timeout : longest);
+}
 
 //! A rank among `size()` ranks that run the same program.
 //!

@@ -29,7 +29,7 @@ class Deadline {
   Deadline(std::string what, Timeout timeout)
       : watch_([this, what = std::move(what), timeout] {
           std::unique_lock lock(mutex_);
-          if (ended_.wait_for(lock, timeout, [this] { return over_; })) return;
+          if (ended_.wait_until(lock, moment_after(timeout), [this] { return over_; })) return;
           std::fprintf(stderr, "%s\n",
                        text(what, " has not returned within ", timeout.count(),
                             " s: another rank does not run")

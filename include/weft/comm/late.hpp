@@ -28,9 +28,14 @@ template <class MessageAt, class Ended>
 
 //! "rank 2 has not entered all_reduce of bucket 4 within 600 s; last seen in barrier".
 [[nodiscard]] inline std::string late_text(int rank, const Purpose& purpose, Timeout timeout,
-                                           const Purpose& last_seen) {
+                                           const std::string& last_seen) {
   return text("rank ", rank, " has not entered ", to_text(purpose), " within ", timeout.count(),
-              " s; last seen in ", to_text(last_seen));
+              " s; last seen in ", last_seen);
+}
+//! The same where this rank has seen it.
+[[nodiscard]] inline std::string late_text(int rank, const Purpose& purpose, Timeout timeout,
+                                           const Purpose& last_seen) {
+  return late_text(rank, purpose, timeout, to_text(last_seen));
 }
 
 }  // namespace weft::comm

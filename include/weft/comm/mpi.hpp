@@ -64,15 +64,12 @@ class MpiControl final : public Control {
     if (!failed()) MPI_Comm_free(&world_);
   }
 
-  void listen(bool waiting) override {
+  void listen(bool) override {
     for (;;) {
       int there = 0;
       MPI_Status status;
       check_mpi(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, world_, &there, &status), "MPI_Iprobe");
       if (there == 0) return;
-      if (status.MPI_TAG == static_cast<int>(Word::question) && !waiting) {
-        return;  // to be answered in the next wait
-      }
       receive(status);
     }
   }
@@ -132,8 +129,8 @@ inline int tag_of(const Purpose& purpose) {
 
 //! A rank that is a process which `mpirun` or `srun` started. All calls are made by one thread.
 //!
-//! MPI makes progress in `done` and `wait`. A message is as long as its receiver expects, of the
-//! same purpose, and at most 2 GiB - 1.
+//! MPI makes progress in `done` and `wait`. A message is as long as its receiver expects, and of
+//! the same purpose. MPI counts bytes in an int: longer messages go in pieces.
 class MpiCommunicator {
  public:
   class Transfer {
@@ -230,8 +227,11 @@ class MpiCommunicator {
     Purpose purpose_;
   };
 
-  //! All processes. Between MPI_Init and MPI_Finalize; `launch_mpi` sees to both.
-  explicit MpiCommunicator(Timeout timeout = default_timeout) {
+  //! All processes. Between MPI_Init and MPI_Finalize; `launch_mpi` sees to both. No piece of a
+  //! message is larger than `largest_piece` bytes, which is the same on all ranks.
+  explicit MpiCommunicator(Timeout timeout = default_timeout,
+                           index_t largest_piece = index_t{1} << 30)
+      : largest_piece_(largest_piece) {
     const auto control = detail::MpiControl::of_world(timeout);
     std::vector<int> outer;
     for (int rank = 0; rank < control->size(); ++rank) outer.push_back(rank);
@@ -248,16 +248,13 @@ class MpiCommunicator {
     transfer.give_up();
     transfer.group_ = group_;
     transfer.purpose_ = purpose;
-    transfer.messages_.assign(messages.begin(), messages.end());
-    transfer.requests_.assign(messages.size(), MPI_REQUEST_NULL);
-    transfer.statuses_.resize(messages.size());
+    transfer.messages_.clear();
+    for (const Message& message : messages) add_pieces(message, transfer.messages_);
+    transfer.requests_.assign(transfer.messages_.size(), MPI_REQUEST_NULL);
+    transfer.statuses_.resize(transfer.messages_.size());
     const int tag = detail::tag_of(purpose);
-    for (std::size_t i = 0; i < messages.size(); ++i) {
-      const Message& message = messages[i];
-      if (message.bytes > 0x7fffffff) {
-        throw ArgumentError(text(to_text(purpose), ": a message of ", message.bytes,
-                                 " bytes to or from rank ", message.peer));
-      }
+    for (std::size_t i = 0; i < transfer.messages_.size(); ++i) {
+      const Message& message = transfer.messages_[i];
       const int bytes = static_cast<int>(message.bytes);
       const int code = message.direction == Message::Direction::send
                            ? MPI_Isend(message.data, bytes, MPI_BYTE, message.peer, tag,
@@ -287,6 +284,14 @@ class MpiCommunicator {
   }
 
  private:
+  void add_pieces(Message message, std::vector<Message>& pieces) const {
+    for (; message.bytes > largest_piece_; message.bytes -= largest_piece_) {
+      pieces.push_back({message.direction, message.peer, message.data, largest_piece_});
+      message.data += largest_piece_;
+    }
+    pieces.push_back(message);
+  }
+
   void set_group(std::shared_ptr<detail::MpiGroup> group) {
     group_ = std::move(group);
     MPI_Comm_rank(group_->comm, &rank_);
@@ -294,6 +299,7 @@ class MpiCommunicator {
 
   std::shared_ptr<detail::MpiGroup> group_;
   int rank_ = 0;
+  index_t largest_piece_;
 };
 
 static_assert(Communicator<MpiCommunicator>);

@@ -101,10 +101,6 @@ class SocketMesh final : public Control {
 
   //! Sends and receives what can be, for at most a millisecond if there is nothing to do.
   void listen(bool waiting) override {
-    waiting_ = waiting;
-    if (waiting) {
-      for (const int asker : std::exchange(asked_, {})) heard(asker, Word::question, {});
-    }
     if (move_all() || !waiting) return;
     std::vector<pollfd> entries;
     for (const Peer& other : peers_) {
@@ -363,9 +359,7 @@ class SocketMesh final : public Control {
     if (in.header.word != 0) {
       const std::string said(reinterpret_cast<const char*>(in.owned.data()), in.header.bytes);
       const auto word = static_cast<Word>(in.header.word);
-      if (word == Word::question && !waiting_) {
-        asked_.push_back(rank);  // to be answered in the next wait
-      } else if (word == Word::failure) {
+      if (word == Word::failure) {
         pass_on(said);  // connections have no common order: a third rank might see this end first
       } else {
         heard(rank, word, said);
@@ -396,8 +390,6 @@ class SocketMesh final : public Control {
   }
 
   std::vector<Peer> peers_;
-  bool waiting_ = false;
-  std::vector<int> asked_;
 };
 
 }  // namespace weft::comm::detail

@@ -31,21 +31,18 @@ namespace weft::comm::detail {
 
 using Moment = std::chrono::steady_clock::time_point;
 
-inline Moment moment_after(Timeout time) {
-  return std::chrono::steady_clock::now() +
-         std::chrono::duration_cast<std::chrono::steady_clock::duration>(time);
-}
-
 //! Waits until a socket can be read (POLLIN) or written (POLLOUT). Whether it can.
 inline bool wait_for(const io::FileDescriptor& socket, short events, Moment deadline) {
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         deadline - std::chrono::steady_clock::now());
+    constexpr long long most = 1'000'000;  // poll counts milliseconds in an int
     pollfd entry{socket.get(), events, 0};
-    const int ready = ::poll(&entry, 1, static_cast<int>(std::max<long long>(left.count(), 0)));
+    const int ready =
+        ::poll(&entry, 1, static_cast<int>(std::clamp<long long>(left.count(), 0, most)));
     if (ready > 0) return true;
-    if (ready == 0) return false;
-    if (errno != EINTR) throw SystemError(text("poll: ", std::strerror(errno)));
+    if (ready == 0 && left.count() <= most) return false;
+    if (ready < 0 && errno != EINTR) throw SystemError(text("poll: ", std::strerror(errno)));
   }
 }
 

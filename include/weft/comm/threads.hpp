@@ -102,7 +102,8 @@ class ThreadWorld {
       : outer_(std::move(outer)),
         timeout_(timeout),
         ranks_(std::move(ranks)),
-        links_(outer_.size() * outer_.size()) {}
+        links_(outer_.size() * outer_.size()),
+        splits_(outer_.size()) {}
 
   [[nodiscard]] int size() const { return static_cast<int>(outer_.size()); }
   [[nodiscard]] Timeout timeout() const { return timeout_; }
@@ -129,8 +130,7 @@ class ThreadWorld {
   void wait(ThreadBatch& batch) {
     // A failure in a world that was split from the same one is seen within an interval.
     constexpr std::chrono::milliseconds interval(20);
-    const auto deadline = std::chrono::steady_clock::now() +
-                          std::chrono::duration_cast<std::chrono::steady_clock::duration>(timeout_);
+    const auto deadline = moment_after(timeout_);
     FirstFailure& failure = ranks_->failure;
     RankState& mine = state(batch.rank);
     std::unique_lock lock(mine.mutex);
@@ -162,11 +162,12 @@ class ThreadWorld {
 
   void abort(int rank, const std::string& message) { ranks_->failure.set(outer(rank), message); }
 
-  //! The world of the ranks of one color: whoever comes first makes it.
-  std::shared_ptr<ThreadWorld> subworld(index_t sequence, int color,
-                                        const std::vector<int>& members) {
+  //! The world of the ranks of one color in this rank's next split, of whichever copy of its
+  //! communicator: whoever comes first makes it.
+  std::shared_ptr<ThreadWorld> subworld(int rank, int color, const std::vector<int>& members) {
     const std::scoped_lock lock(split_mutex_);
-    auto& known = subworlds_[{sequence, color}];
+    const index_t split = splits_[static_cast<std::size_t>(rank)]++;
+    auto& known = subworlds_[{split, color}];
     auto world = known.lock();
     if (world == nullptr) {
       std::vector<int> outer;
@@ -271,6 +272,7 @@ class ThreadWorld {
   std::shared_ptr<ThreadRanks> ranks_;
   std::vector<Link> links_;
   std::mutex split_mutex_;
+  std::vector<index_t> splits_;  // that each rank has made
   std::map<std::pair<index_t, int>, std::weak_ptr<ThreadWorld>> subworlds_;
 };
 
@@ -344,7 +346,7 @@ class ThreadCommunicator {
 
   [[nodiscard]] ThreadCommunicator split(int color, int key) {
     const auto [members, mine] = split_members(*this, color, key);
-    return {world_->subworld(splits_++, color, members), mine};
+    return {world_->subworld(rank_, color, members), mine};
   }
 
  private:
@@ -353,7 +355,6 @@ class ThreadCommunicator {
 
   std::shared_ptr<detail::ThreadWorld> world_;
   int rank_;
-  index_t splits_ = 0;
 };
 
 static_assert(Communicator<ThreadCommunicator>);
