@@ -65,7 +65,7 @@ class AveragedRanks : public parallel::OverRanks<C> {
   //! One update from a batch, of which every rank takes its share.
   template <class B>
   parallel::StepReport step(const B& batch, double rate) {
-    const auto turn = batches_.begin(recipe_);
+    const auto turn = batches_.begin(recipe_, state_.loads());
     runner_.run(recipe_, lanes(), batch, turn.is_first(), values().data(),
                 turn.key(recipe_.seed, state_.steps()), turn.losses());
     std::vector<float*> sums;

@@ -62,9 +62,9 @@ TEST_CASE("two batches of an update equal one batch of both, cut in two") {
 TEST_CASE("dropout differs between the batches of an update") {
   AccumulatedBatches batches;
   const Recipe recipe;
-  auto first = batches.begin(recipe);
+  auto first = batches.begin(recipe, /*loads=*/0);
   first.keep();
-  const auto second = batches.begin(recipe);
+  const auto second = batches.begin(recipe, /*loads=*/0);
   CHECK(first.is_first());
   CHECK_FALSE(second.is_first());
   const auto draw = [](const RandomKey& key) { return philox({0, 0, 0, 0}, key)[0]; };
@@ -76,19 +76,30 @@ TEST_CASE("a batch that fails takes the update with it") {
   AccumulatedBatches batches;
   const Recipe recipe{.micro_batches = 3};
   {
-    auto turn = batches.begin(recipe);
+    auto turn = batches.begin(recipe, /*loads=*/0);
     turn.losses()[2].tokens = Count<of::Tokens>(5);
     turn.keep();
   }
   try {
-    const auto turn = batches.begin(recipe);
+    const auto turn = batches.begin(recipe, /*loads=*/0);
     CHECK(turn.all_losses().size() == 6);
     CHECK(total(turn.all_losses()).tokens.value() == 5);
     throw std::runtime_error("a device failed");
   } catch (const std::runtime_error&) {
   }
-  const auto turn = batches.begin(recipe);
+  const auto turn = batches.begin(recipe, /*loads=*/0);
   CHECK(turn.is_first());
   CHECK(turn.all_losses().size() == 3);
   CHECK(total(turn.all_losses()).tokens.value() == 0);
+}
+
+TEST_CASE("batches of before a state was loaded are forgotten") {
+  AccumulatedBatches batches;
+  const Recipe recipe;
+  batches.begin(recipe, /*loads=*/0).keep();
+  auto turn = batches.begin(recipe, /*loads=*/1);
+  CHECK(turn.is_first());
+  CHECK(turn.all_losses().size() == 1);
+  turn.keep();
+  CHECK_FALSE(batches.begin(recipe, /*loads=*/1).is_first());
 }

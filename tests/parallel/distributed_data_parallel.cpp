@@ -10,6 +10,7 @@
 #include <weft/testing/small_translation.hpp>
 #include <weft/train/device_batch.hpp>
 
+#include "../message_of.hpp"
 #include "outcome.hpp"
 
 #include <catch2/catch.hpp>
@@ -373,4 +374,77 @@ TEST_CASE("an update that is not finite is left out on all ranks") {
     skipped[static_cast<std::size_t>(communicator.rank())] = report.skipped && same ? 1 : 0;
   });
   CHECK(skipped == std::vector<int>{1, 1});
+}
+
+TEST_CASE("no update is made while somebody holds all parameters") {
+  comm::launch_threads(2, patience, [&](ThreadCommunicator& communicator) {
+    Cpu device;
+    Distributed<Zero<3>> strategy(device, communicator, small_objective(), optim::Adam(),
+                                  recipe_of(2), small_buckets);
+    const auto batch = random_translations(13, 1);
+    const auto before = strategy.evaluate(train::DeviceBatch(batch)).loss.value();
+    {
+      const auto whole = strategy.whole_values();
+      const auto values = to_host(strategy.state().values());
+      const auto message =
+          message_of([&] { return strategy.step(train::DeviceBatch(batch), 0.01); });
+      // Both ranks must come to the checks, which throw.
+      const bool evaluates_alike =
+          strategy.evaluate(train::DeviceBatch(batch)).loss.value() == before;
+      { const auto again = strategy.whole_values(); }
+      const bool holds_all = to_host(strategy.state().values()) == values;
+      if (!message.starts_with("step: what whole_values() returned still lives")) {
+        throw Error(message);
+      }
+      if (!evaluates_alike || !holds_all) throw Error("other values");
+    }
+    (void)strategy.step(train::DeviceBatch(batch), 0.01);
+    if (strategy.evaluate(train::DeviceBatch(batch)).loss.value() == before) {
+      throw Error("no update");
+    }
+  });
+}
+
+TEST_CASE("an error on one rank ends all, at once and under its name") {
+  data::TranslationBatch batch = random_translations(3, 1);  // the last sentence is for rank 1
+  for (auto* rows : {&batch.source, &batch.target_input, &batch.target_output}) {
+    rows->tokens.insert(rows->tokens.end(), 30, 5);
+    rows->end_row();
+  }
+  batch.sentences.push_back(3);
+  const auto check = [&]<parallel::Shard shard>(auto call) {
+    std::vector<std::string> messages(2), later(2);
+    comm::launch_threads(2, patience, [&](ThreadCommunicator& communicator) {
+      Cpu device;
+      Distributed<shard> strategy(device, communicator, small_objective(), optim::Adam(),
+                                  {.seed = 5, .lanes = 2, .micro_batches = 4}, small_buckets);
+      const auto rank = static_cast<std::size_t>(communicator.rank());
+      messages[rank] = message_of([&] { return call(strategy, train::DeviceBatch(batch)); });
+      // Another batch would be paired with the other rank's first one.
+      later[rank] = message_of<comm::CommunicatorAborted>(
+          [&] { return strategy.step(train::DeviceBatch(random_translations(13, 2)), 0.002); });
+    });
+    const std::string said = "embedding: a sequence of 30 tokens is longer than the 24 positions";
+    CHECK(messages == std::vector{said, said});
+    CHECK(later == std::vector{said, said});
+  };
+  const auto step = [](auto& strategy, const auto& all) { return strategy.step(all, 0.002); };
+  const auto evaluate = [](auto& strategy, const auto& all) { return strategy.evaluate(all); };
+  check.template operator()<Zero<0>>(step);
+  check.template operator()<Zero<0>>(evaluate);
+  check.template operator()<Zero<3>>(step);
+}
+
+TEST_CASE("what was accumulated before a state was loaded is forgotten") {
+  Cpu device;
+  const auto recipe = recipe_of(2);
+  const auto values = [&](bool accumulates) {
+    GradientAccumulation<SmallModel, SmallLoss> single(device, small_objective(), optim::Adam(),
+                                                       recipe);
+    if (accumulates) single.accumulate(train::DeviceBatch(random_translations(13, 1)));
+    single.state().count_load();
+    const auto report = single.step(train::DeviceBatch(random_translations(13, 2)), 0.002);
+    return std::pair(report.loss.tokens.value(), to_host(single.state().values()));
+  };
+  CHECK(values(true) == values(false));
 }

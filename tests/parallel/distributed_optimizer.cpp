@@ -12,7 +12,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <latch>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include "../message_of.hpp"
@@ -20,6 +22,7 @@
 using namespace weft;
 using comm::ThreadCommunicator;
 using parallel::LossSum;
+using testing::message_of;
 
 namespace {
 
@@ -179,4 +182,31 @@ TEST_CASE("gradients for other values, and ranks with other values, are refused"
 
 TEST_CASE("the rate is scaled by the number of ranks") {
   STATIC_REQUIRE(parallel::scaled_rate(0.001, 4) == 0.004);
+}
+
+TEST_CASE("nobody reads the gradients of a step that has failed") {
+  std::latch freed(1);
+  std::vector<std::string> messages(3);
+  const std::vector<float> values(1 << 22, 1.0f);  // memory that goes back to the system
+  CHECK_THROWS_AS(
+      comm::launch_threads(
+          3, patience,
+          [&](ThreadCommunicator& communicator) {
+            Cpu device;
+            DistributedOptimizer<optim::Sgd> optimizer(device, communicator, optim::Sgd(), values);
+            if (communicator.rank() == 2) throw Error("no gradients here");
+            if (communicator.rank() == 1) freed.wait();
+            auto& message = messages[static_cast<std::size_t>(communicator.rank())];
+            {
+              std::vector<float> gradients(values.size(), 0.5f);
+              message = message_of([&] { return optimizer.step(gradients, loss_of(0), 0.01); });
+            }
+            if (communicator.rank() == 0) {
+              freed.count_down();
+              message_of([&] { comm::barrier(communicator); });  // the other has tried
+            }
+          }),
+      comm::RankError);
+  CHECK(messages[0] == "no gradients here");
+  CHECK(messages[1] == messages[0]);
 }

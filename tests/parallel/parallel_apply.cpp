@@ -8,11 +8,15 @@
 #include <barrier>
 #include <chrono>
 #include <stdexcept>
+#include <string>
 #include <thread>
 #include <vector>
 
+#include "../message_of.hpp"
+
 using namespace weft;
 using namespace weft::parallel;
+using testing::message_of;
 
 TEST_CASE("every device runs the function once, with its own index") {
   const DeviceGroup<Cpu> group(4);
@@ -57,4 +61,21 @@ TEST_CASE("the first device's exception is rethrown, with its name, once all hav
   std::atomic<int> again{0};
   parallel_apply(group, [&](Cpu&, int) { ++again; });
   CHECK(again == 4);
+}
+
+TEST_CASE("a function on a device that asks for all devices is refused: it would wait for itself") {
+  const DeviceGroup<Cpu> devices(2);
+  std::vector<std::string> messages(2);
+  parallel_apply(devices, [&](Cpu&, int index) {
+    messages[static_cast<std::size_t>(index)] = message_of<ArgumentError>([&] {
+      parallel_apply(devices, [](Cpu&, int) {});
+      return 0;
+    });
+  });
+  for (const auto& message : messages) {
+    CHECK(message.find("would wait for itself") != std::string::npos);
+  }
+  int calls = 0;
+  parallel_apply(devices, [&](Cpu&, int index) { calls += index; });
+  CHECK(calls == 1);
 }

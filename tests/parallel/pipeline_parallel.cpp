@@ -295,3 +295,30 @@ TEST_CASE("a stage that throws ends all stages, and its rank is named") {
   CHECK(told == 2);
   CHECK(monotonic_seconds() - begin < 10.0);
 }
+
+TEST_CASE("all parameters of a pipeline are there until the last holder has gone, and no longer") {
+  using Model = std::remove_cvref_t<decltype(std::declval<Small<2, true>>().model())>;
+  std::vector<std::string> faults(2);
+  comm::launch_threads(2, patience, [&](ThreadCommunicator& communicator) {
+    Cpu device;
+    PipelineParallel<Model, PipeLoss<true>> strategy(
+        device, communicator, small_pipe_objective<GPipe<1>, 2, true>(), optim::Adam(),
+        recipe_of(1, 2), parallel::table_of<GPipe<2>, 2>.view());
+    std::string& fault = faults[static_cast<std::size_t>(communicator.rank())];
+    const auto values = [&] { return to_host(strategy.state().values()); };
+    const auto batch = random_translations(13, 1);
+    const auto step = [&] { return strategy.step(WordsBatch(batch), 0.01); };
+    const auto own = values();
+    {
+      const auto outer = strategy.whole_values();
+      const auto all = values();
+      if (all == own) fault = "nothing was gathered";
+      { const auto inner = strategy.whole_values(); }
+      if (values() != all) fault = "given back too early";
+      if (!message_of(step).starts_with("step: what whole_values() returned")) fault = "updated";
+    }
+    if (values() != own) fault = "not given back";
+    (void)step();
+  });
+  CHECK(faults == std::vector<std::string>(2));
+}

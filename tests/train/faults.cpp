@@ -85,3 +85,36 @@ TEST_CASE(
     std::filesystem::remove_all(path);
   }
 }
+
+TEST_CASE("the first rank's score decides which model is the best, on all ranks") {
+  const auto folder = TemporaryFolder::in_memory();
+  const auto train_corpus = random_corpus(22, 1), valid_corpus = random_corpus(9, 2);
+  const std::vector<std::vector<double>> scores{{1.0, 2.0, 1.0}, {2.0, 1.0, 3.0}};
+  std::vector<std::vector<bool>> best(2);
+  std::vector<std::vector<double>> reported(2);
+  comm::launch_threads(2, patience, [&](ThreadCommunicator& of_rank) {
+    const auto rank = static_cast<std::size_t>(of_rank.rank());
+    comm::Observed<ThreadCommunicator> communicator(
+        of_rank, [](std::vector<comm::Message>&, const comm::Purpose&) {});
+    Cpu device;
+    DistributedDataParallel<SmallModel, SmallLoss, Zero<3>, optim::Adam, Cpu,
+                            comm::Observed<ThreadCommunicator>>
+        strategy(device, communicator, small_objective(), optim::Adam(),
+                 {.seed = 5, .lanes = 2, .micro_batches = 2});
+    train::TrainerHooks hooks;
+    hooks.score = [&] { return scores[rank][best[rank].size()]; };
+    hooks.after_epoch = [&](const train::EpochReport& report) {
+      best[rank].push_back(report.best);
+      reported[rank].push_back(report.valid_score.value());
+    };
+    const train::TranslationData corpora(train_corpus, valid_corpus,
+                                         {.unit = data::BatchUnit::sentences, .budget = 6});
+    train::Trainer trainer(strategy, corpora, optim::Noam{.d_model = 24, .warmup = 10},
+                           train::RunFolder(folder.path("run")), {.max_epochs = 3}, hooks);
+    trainer.run();
+  });
+  for (const std::size_t rank : {0U, 1U}) {
+    CHECK(best[rank] == std::vector<bool>{true, true, false});
+    CHECK(reported[rank] == scores[0]);
+  }
+}

@@ -52,7 +52,7 @@ def main(mpirun, program):
             kind, rank = re.search(r"fault (\w+) rank (\d)", said).groups()
             seen.add(kind)
             what = f"seed {seed}, {kind} on rank {rank}: {code} after {seconds:.1f} s, {said}"
-            left = subprocess.run(["pgrep", "-f", f"^{program} {path}"], capture_output=True,
+            left = subprocess.run(["pgrep", "-f", f"^{re.escape(str(program))} {path}"], capture_output=True,
                                   text=True, check=False).stdout
             check(not left, f"nobody stays behind, {what}")
             if kind == "not_finite":

@@ -68,6 +68,19 @@ TEST_CASE("what cannot be drawn is left out") {
       has(svg({"loss", "updates", {{"flat", {{0, 0}, {1, 0}}}}}), "d=\"M46.0 106.0L410.0 106.0\""));
 }
 
+TEST_CASE("a level line of many points is level") {
+  // Of some lengths the means of parts are not all equal.
+  for (const int count : {301, 1000, 2701}) {
+    std::vector<std::pair<double, double>> points;
+    for (int i = 0; i < count; ++i) points.emplace_back(i, 0.0005);
+    CAPTURE(count);
+    const std::string drawing = svg({"rate", "updates", {{"rate", points}}});
+    CHECK(has(drawing, "d=\"M46.0 106.0L"));
+    CHECK(drawing.size() < 10'000);
+  }
+  CHECK(detail::ticks(1e17, 1e17 + 64, 5).size() <= 6);  // steps that such numbers do not show
+}
+
 TEST_CASE("names are no markup") {
   CHECK(has(svg({"a<b", "x&y", {{"c", {{0, 1}, {1, 2}}}}}), "aria-label=\"a&lt;b\""));
   CHECK(has(svg({"a<b", "x&y", {{"c", {{0, 1}, {1, 2}}}}}), ">x&amp;y</text>"));

@@ -59,4 +59,9 @@ TEST_CASE("a folder that is no model's is refused") {
     io::write_file(folder.config(), content);
     CHECK(message_of<FormatError>(expect) == folder.config() + ": is not a JSON object");
   }
+  // To write so deep a list into a message would take more stack than there is.
+  const std::size_t deep = 200'000;
+  io::write_file(folder.config(),
+                 "{\"heads\":" + std::string(deep, '[') + std::string(deep, ']') + "}");
+  CHECK(message_of<FormatError>(expect) == folder.config() + ": \"heads\" is a list or an object");
 }

@@ -125,3 +125,22 @@ TEST_CASE("where one rank cannot write its share, the old file stays") {
   CHECK(bytes_of(path) == before);
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path("")), {}) == 1);
 }
+
+TEST_CASE("what ranks have saved each of them finds at once") {
+  const TemporaryFolder folder;
+  std::vector<int> alike(2);
+  comm::launch_threads(2, patience, [&](ThreadCommunicator& communicator) {
+    Cpu device;
+    DistributedDataParallel<SmallModel, SmallLoss> strategy(device, communicator, small_objective(),
+                                                            optim::Adam(), small_recipe);
+    for (std::uint32_t update = 0; update < 20; ++update) {
+      (void)strategy.step(train::DeviceBatch(random_translations(7, update)), 0.003);
+      const auto before = to_host(strategy.state().values());
+      save_model(strategy, folder.path("model"), {});
+      load_model(strategy, folder.path("model"));
+      alike[static_cast<std::size_t>(communicator.rank())] +=
+          to_host(strategy.state().values()) == before ? 1 : 0;
+    }
+  });
+  CHECK(alike == std::vector{20, 20});
+}

@@ -150,7 +150,7 @@ TEST_CASE("a run of so many updates ends within an epoch, is saved, and can be g
   OneDevice<> one;
   whole.trainer(one.strategy, folder.path("whole"), {.max_updates = 10}, whole.hooks()).run();
   CHECK(whole.log.losses.size() == 10);
-  CHECK(whole.log.epochs.size() == 2);
+  CHECK(whole.log.epochs.size() == 3);  // two whole ones
   {
     OneDevice<> first;
     auto trainer =
@@ -159,6 +159,13 @@ TEST_CASE("a run of so many updates ends within an epoch, is saved, and can be g
     CHECK(course.log.losses.size() == 6);
     CHECK(trainer.run() == Ended::max_updates);
     CHECK(course.log.losses.size() == 6);
+    // The second epoch was cut off after two of its four batches.
+    CHECK(trainer.epochs() == 2);
+    const RunFolder files(folder.path("run"));
+    CHECK(values_in(files.epoch(2)) == contents_of(first.strategy).buffers[0]);
+    CHECK(values_in(files.best()) == values_in(files.epoch(2)));
+    REQUIRE(course.log.epochs.size() == 2);
+    course.log.epochs.pop_back();
   }
   OneDevice<> second;
   auto trainer =
@@ -378,6 +385,7 @@ TEST_CASE("a state that is missing, or no trainer's, or another recipe's changes
   train_on(one.strategy, 1, 2);
   CHECK(refusal(one) == files.state() + ": its metadata has no whole number \"epoch\"");
 
+  std::filesystem::remove(files.state());
   course.trainer(one.strategy, files.path(), {.max_updates = 3}, {}).run();
   train_on(one.strategy, 1, 2);
   CHECK_THAT(refusal(other), Catch::Contains("seed 5, this one has 6"));
@@ -452,4 +460,48 @@ TEST_CASE("the module is named that makes a number that is not finite") {
           "update 2, rank 0: decoder.layers.0.cross_attention.norm: residual_layer_norm: y has nan "
           "at (0, 0) of (9, 24)");
   }
+}
+
+TEST_CASE("a run that was not asked to go on leaves another's folder alone") {
+  const TemporaryFolder folder;
+  Course course;
+  OneDevice<> one;
+  course.trainer(one.strategy, folder.path("run"), {.max_updates = 2}, {}).run();
+  const auto before = files_in(folder.path("run"));
+  auto again = course.trainer(one.strategy, folder.path("run"), {.max_updates = 4}, {});
+  CHECK(message_of<ArgumentError>([&] { return again.run(); }) ==
+        folder.path("run") + " holds another run: resume it, or choose another folder");
+  CHECK(files_in(folder.path("run")) == before);
+}
+
+TEST_CASE("a run whose epoch could not be saved begins with that when it goes on") {
+  const TemporaryFolder folder;
+  Course whole, course;
+  OneDevice<> one, other;
+  whole.trainer(one.strategy, folder.path("whole"), {.max_epochs = 1}, whole.hooks()).run();
+  const RunFolder files(folder.path("run"));
+  auto trainer = course.trainer(other.strategy, files.path(), {.max_epochs = 1}, course.hooks());
+  {
+    const FileSizeLimit limit(4096);
+    CHECK_THAT(message_of<SystemError>([&] { return trainer.run(); }),
+               Catch::EndsWith(": File too large"));
+  }
+  CHECK(trainer.run() == Ended::max_epochs);
+  CHECK(course.log == whole.log);
+  CHECK(files_in(files.path()) == files_in(folder.path("whole")));
+}
+
+TEST_CASE("scores are not compared with the losses of a run that had none") {
+  const TemporaryFolder folder;
+  Course course;
+  OneDevice<> one, other;
+  course.trainer(one.strategy, folder.path("run"), {.max_epochs = 1}, {}).run();
+  std::vector<bool> best;
+  TrainerHooks hooks;
+  hooks.score = [] { return 0.2; };  // less than the loss was
+  hooks.after_epoch = [&](const EpochReport& report) { best.push_back(report.best); };
+  auto trainer = course.trainer(other.strategy, folder.path("run"), {.max_epochs = 3}, hooks);
+  trainer.resume();
+  trainer.run();
+  CHECK(best == std::vector{true, false});
 }

@@ -101,6 +101,14 @@ TEST_CASE("a source that is longer than the positions is an error that says so")
              Catch::EndsWith("embedding: a sequence of 25 tokens is longer than the 24 positions"));
 }
 
+TEST_CASE("a batch may be larger than all there is") {
+  OneDevice<> one;
+  const auto sources = random_sources(3);
+  constexpr index_t most = std::numeric_limits<index_t>::max();
+  CHECK(train::translate(one.strategy, sources, eos, {.max_length_b = 8}, most) ==
+        train::translate(one.strategy, sources, eos, {.max_length_b = 8}));
+}
+
 TEST_CASE("batches of no sentences are refused") {
   OneDevice<> one;
   CHECK(message_of<ArgumentError>([&] {

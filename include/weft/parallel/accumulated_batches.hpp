@@ -28,7 +28,9 @@ class AccumulatedBatches {
     Turn(const Turn&) = delete;
     Turn& operator=(const Turn&) = delete;
     ~Turn() {
-      if (!kept_) *batches_ = {};
+      if (kept_) return;
+      batches_->count_ = 0;
+      batches_->losses_.clear();
     }
 
     //! Whether it is the update's first batch.
@@ -64,10 +66,16 @@ class AccumulatedBatches {
     bool kept_ = false;
   };
 
-  //! The next batch's turn.
-  [[nodiscard]] Turn begin(const Recipe& recipe) { return Turn(*this, recipe.micro_batches); }
+  //! The next batch's turn, in a state that was loaded `loads` times: what was accumulated before
+  //! it was loaded is forgotten.
+  [[nodiscard]] Turn begin(const Recipe& recipe, index_t loads) {
+    if (loads != loads_) *this = {};
+    loads_ = loads;
+    return Turn(*this, recipe.micro_batches);
+  }
 
  private:
+  index_t loads_ = 0;
   index_t count_ = 0;
   std::vector<LossSum> losses_;
 };

@@ -152,7 +152,8 @@ struct Chunked {
   //! reading the weights, where the device says how many are.
   template <class D>
   [[nodiscard]] index_t positions_in_group(const SequenceLayout<D>& layout, bool training) const {
-    index_t positions = training ? chunks_in_group * chunk : chunk;
+    const index_t at_once = std::min(chunk, std::max(layout.longest, index_t{1}));
+    index_t positions = training ? chunks_in_group * at_once : at_once;
     if constexpr (requires { D::rows_worth_weights; }) {
       const index_t sequences = std::max(layout.sequences(), index_t{1});
       positions = std::max(positions, (D::rows_worth_weights + sequences - 1) / sequences);

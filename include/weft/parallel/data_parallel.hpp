@@ -64,6 +64,9 @@ class DataParallel : public OneProcess {
     }
   }
 
+  //! The group must outlive it.
+  DataParallel(const DeviceGroup<D>&&, Objective, const Optimizer&, const Recipe&) = delete;
+
   //! For arguments that do not fit: an error that says which.
   template <class Devices, class O, class W>
   requires Refused<Devices, O, W, DeviceGroup<D>, Objective, Optimizer> DataParallel(Devices&, O&&,
@@ -77,7 +80,7 @@ class DataParallel : public OneProcess {
   template <class B>
   void accumulate(const B& batch) {
     static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
-    auto turn = batches_.begin(recipe_);
+    auto turn = batches_.begin(recipe_, state_.loads());
     const auto values = replicated_values();
     on_devices([&](D&, int index) {
       runner(index).accumulate(recipe_, lanes_of(index), batch, turn.is_first(),
@@ -94,7 +97,7 @@ class DataParallel : public OneProcess {
   template <class B>
   StepReport step(const B& batch, double rate) {
     static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
-    const auto turn = batches_.begin(recipe_);
+    const auto turn = batches_.begin(recipe_, state_.loads());
     const auto values = replicated_values();
     on_devices([&](D&, int index) {
       runner(index).run(recipe_, lanes_of(index), batch, turn.is_first(),

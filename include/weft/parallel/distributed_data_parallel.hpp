@@ -104,7 +104,7 @@ class DistributedDataParallel : public OverRanks<C> {
   template <class B>
   void accumulate(const B& batch) {
     static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
-    auto turn = batches_.begin(recipe_);
+    auto turn = batches_.begin(recipe_, state_.loads());
     with_parameters(nn::Mode::train, state_.steps(), batch.size(), [&] {
       runner_.accumulate(recipe_, lanes(), batch, turn.is_first(), state_.read_values().data(),
                          turn.key(recipe_.seed, state_.steps()), turn.losses(),
@@ -114,10 +114,13 @@ class DistributedDataParallel : public OverRanks<C> {
   }
 
   //! One update from a batch, at a learning rate.
+  //!
+  //! **Errors.** Error while what `whole_values` returned lives.
   template <class B>
   StepReport step(const B& batch, double rate) {
     static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
-    const auto turn = batches_.begin(recipe_);
+    this->expect_no_whole();
+    const auto turn = batches_.begin(recipe_, state_.loads());
     const index_t number = state_.steps();
     exchange_.begin(number);
     with_parameters(nn::Mode::train, number, batch.size(), [&] {
@@ -126,11 +129,15 @@ class DistributedDataParallel : public OverRanks<C> {
           turn.key(recipe_.seed, number), turn.losses(), state_.loss_scale().value(),
           [this](int slot) { exchange_.ready(slot); }, rounded_values());
     });
-    const double squares = exchange_.finish();
-    const auto on_all = [this](const auto& f) { f(*device_, 0, 1); };
-    auto report = state_.apply(on_all, recipe_, exchange_.sums(), squares,
-                               total_over_ranks(*communicator_, turn.all_losses(), number), rate);
-    if (replicates_sharded_values() && !report.skipped) exchange_.gather(state_.values().data());
+    auto report = this->together([&] {
+      const double squares = exchange_.finish();
+      const auto on_all = [this](const auto& f) { f(*device_, 0, 1); };
+      const auto made =
+          state_.apply(on_all, recipe_, exchange_.sums(), squares,
+                       total_over_ranks(*communicator_, turn.all_losses(), number), rate);
+      if (replicates_sharded_values() && !made.skipped) exchange_.gather(state_.values().data());
+      return made;
+    });
     report.exposed_s = exchange_.take_exposed_s();
     if constexpr (shard == Shard::parameters) report.exposed_s += gather_->take_exposed_s();
     return report;
@@ -167,7 +174,7 @@ class DistributedDataParallel : public OverRanks<C> {
   [[nodiscard]] const TrainingState<Optimizer, D>& state() const { return state_; }
 
   //! While what this returns lives, `state().values()` has all parameters. All ranks ask.
-  class Whole;
+  using Whole = WholeValues<DistributedDataParallel>;
   [[nodiscard]] Whole whole_values() { return Whole(*this); }
 
   //! The values that this rank writes into files, as it does the optimizer's state for them: its
@@ -181,6 +188,14 @@ class DistributedDataParallel : public OverRanks<C> {
 
  private:
   using OverRanks<C>::communicator_;
+  friend Whole;
+
+  void acquire_all() {
+    if constexpr (shard == Shard::parameters) gather_->acquire_all();
+  }
+  void release_all() {
+    if constexpr (shard == Shard::parameters) gather_->release_all();
+  }
 
   static const Recipe& checked(const Recipe& recipe) {
     recipe.check();
@@ -213,18 +228,20 @@ class DistributedDataParallel : public OverRanks<C> {
   //! takes part in what the passes of ranks with more to do need.
   template <class Work>
   void with_parameters(nn::Mode mode, index_t update, index_t sentences, const Work& work) {
-    if constexpr (shard == Shard::parameters) {
-      gather_->begin(update);
-      work();
-      index_t most = 0;
-      for (int r = 0; r < ranks(); ++r) most = std::max(most, passes(mode, r, sentences));
-      for (index_t pass = passes(mode, rank(), sentences); pass < most; ++pass) {
-        gather_->take_part(mode);
+    this->together([&] {
+      if constexpr (shard == Shard::parameters) {
+        gather_->begin(update);
+        work();
+        index_t most = 0;
+        for (int r = 0; r < ranks(); ++r) most = std::max(most, passes(mode, r, sentences));
+        for (index_t pass = passes(mode, rank(), sentences); pass < most; ++pass) {
+          gather_->take_part(mode);
+        }
+        gather_->end();
+      } else {
+        work();
       }
-      gather_->end();
-    } else {
-      work();
-    }
+    });
   }
 
   [[nodiscard]] index_t passes(nn::Mode mode, int of_rank, index_t sentences) const {
@@ -289,23 +306,6 @@ class DistributedDataParallel : public OverRanks<C> {
   TrainingState<Optimizer, D> state_;
   std::optional<ParameterGather<D, C>> gather_;  // where parameters are sharded
   AccumulatedBatches batches_;
-};
-
-//! Has all parameters on every rank while it lives; afterwards each has its share again.
-template <class Model, class Loss, Shard shard, class Optimizer, class D, class C>
-class DistributedDataParallel<Model, Loss, shard, Optimizer, D, C>::Whole {
- public:
-  explicit Whole(DistributedDataParallel& strategy) : strategy_(&strategy) {
-    if constexpr (shard == Shard::parameters) strategy_->gather_->acquire_all();
-  }
-  Whole(const Whole&) = delete;
-  Whole& operator=(const Whole&) = delete;
-  ~Whole() {
-    if constexpr (shard == Shard::parameters) strategy_->gather_->release_all();
-  }
-
- private:
-  DistributedDataParallel* strategy_;
 };
 
 }  // namespace weft::parallel

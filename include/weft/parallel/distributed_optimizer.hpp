@@ -95,9 +95,7 @@ class DistributedOptimizer {
                             layout_.trained, " values"));
     }
     gradients_ = gradients.data();
-    exchange_.begin(state_.steps());
-    exchange_.ready(0);
-    const double squares = exchange_.finish();
+    const double squares = exchanged_squares();
     std::array<double, 2> numbers{loss.loss.value(), static_cast<double>(loss.tokens.value())};
     comm::all_reduce(*communicator_, std::span<double>(numbers), {"all_reduce", "losses"});
     const auto on_all = [this](const auto& f) { f(*device_, 0, 1); };
@@ -131,6 +129,19 @@ class DistributedOptimizer {
   [[nodiscard]] const TrainingState<Optimizer, D>& state() const { return state_; }
 
  private:
+  //! Has the sums over all ranks in `gradients_`, which are the caller's: nothing that is under way
+  //! outlives the call.
+  [[nodiscard]] double exchanged_squares() {
+    try {
+      exchange_.begin(state_.steps());
+      exchange_.ready(0);
+      return exchange_.finish();
+    } catch (...) {
+      exchange_.give_up();
+      throw;
+    }
+  }
+
   static Recipe agreed(C& communicator, index_t values, double clip_norm, Wire wire) {
     comm::check_same(communicator, {{"weft", version},
                                     {"values", text(values)},

@@ -56,7 +56,7 @@ class GradientAccumulation : public OneProcess {
   template <class B>
   void accumulate(const B& batch) {
     static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
-    auto turn = batches_.begin(recipe_);
+    auto turn = batches_.begin(recipe_, state_.loads());
     runner_.accumulate(recipe_, {0, recipe_.lanes}, batch, turn.is_first(),
                        state_.read_values().data(), turn.key(recipe_.seed, state_.steps()),
                        turn.losses(), state_.loss_scale().value(), state_.rounded_values());
@@ -67,7 +67,7 @@ class GradientAccumulation : public OneProcess {
   template <class B>
   StepReport step(const B& batch, double rate) {
     static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
-    const auto turn = batches_.begin(recipe_);
+    const auto turn = batches_.begin(recipe_, state_.loads());
     runner_.run(recipe_, {0, recipe_.lanes}, batch, turn.is_first(), state_.read_values().data(),
                 turn.key(recipe_.seed, state_.steps()), turn.losses(), state_.loss_scale().value(),
                 {}, state_.rounded_values());

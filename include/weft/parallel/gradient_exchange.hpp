@@ -116,6 +116,14 @@ class GradientExchange {
     return squares_.gather(*communicator_, *plan_, update_, exposed_);
   }
 
+  //! In the place of `finish`, after an error: nobody touches the gradients any more.
+  void give_up() {
+    for (UnderWay& bucket : under_way_) {
+      bucket.sending = {};
+      bucket.gathering = {};
+    }
+  }
+
   //! The sums of squares of the gradients, block by block, after `finish`.
   [[nodiscard]] const std::vector<double>& squares() const { return squares_.by_block(); }
 

@@ -3,6 +3,7 @@
 //! @file What strategies ask their ranks.
 #pragma once
 
+#include <exception>
 #include <span>
 #include <string>
 #include <utility>
@@ -10,12 +11,34 @@
 
 #include <weft/comm/collectives.hpp>
 #include <weft/comm/communicator.hpp>
+#include <weft/core/error.hpp>
 
 namespace weft::parallel {
 
+//! Has all parameters on every rank while it, or another of the same strategy, lives; afterwards
+//! each rank has its own again.
+template <class Strategy>
+class WholeValues {
+ public:
+  //! All ranks make it. **Errors.** CommunicatorAborted.
+  explicit WholeValues(Strategy& strategy) : strategy_(&strategy) {
+    if (strategy.wholes_ == 0) strategy.acquire_all();
+    ++strategy.wholes_;
+  }
+  WholeValues(const WholeValues&) = delete;
+  WholeValues& operator=(const WholeValues&) = delete;
+  ~WholeValues() {
+    if (--strategy_->wholes_ == 0) strategy_->release_all();
+  }
+
+ private:
+  Strategy* strategy_;
+};
+
 //! The base of strategies with ranks, as OneProcess is of those without.
 //!
-//! **Errors.** CommunicatorAborted from what all ranks call.
+//! **Errors.** CommunicatorAborted from what all ranks call. What is thrown on one rank in
+//! `accumulate`, `step` or `evaluate` ends the communicator on all of them.
 template <class C>
 class OverRanks {
   static_assert(comm::Communicator<C>,
@@ -60,7 +83,37 @@ class OverRanks {
   }
 
  protected:
+  //! **Errors.** Error while `whole_values` holds parameters, which an update would leave as they
+  //! were.
+  void expect_no_whole() const {
+    if (wholes_ == 0) return;
+    throw Error(
+        "step: what whole_values() returned still lives, and an update would not reach the "
+        "parameters that it holds: let its scope end before");
+  }
+
+  //! What `f()` returns. What it throws ends all ranks: they would wait for this one, or pair what
+  //! they do with what it does next.
+  template <class F>
+  decltype(auto) together(const F& f) {
+    const auto end = [this](const std::string& message) {
+      if (ranks() > 1) communicator_->abort(rank(), message);
+    };
+    try {
+      return f();
+    } catch (const comm::CommunicatorAborted&) {
+      throw;
+    } catch (const Error& error) {
+      end(error.message());
+      throw;
+    } catch (const std::exception& error) {
+      end(error.what());
+      throw;
+    }
+  }
+
   C* communicator_;  //!< the ranks
+  int wholes_ = 0;   //!< how many live that `whole_values` returned
 };
 
 }  // namespace weft::parallel

@@ -63,6 +63,9 @@ struct DeviceFunction {
   const void* object;
 };
 
+//! The device whose function the calling thread is in, or null.
+inline thread_local const void* device_of_thread = nullptr;
+
 template <class D>
 struct DeviceCall {
   DeviceFunction<D> function;
@@ -73,6 +76,7 @@ struct DeviceCall {
 
   static void run(void* argument) noexcept {
     auto& call = *static_cast<DeviceCall*>(argument);
+    device_of_thread = call.device;
     try {
       call.function.call(call.function.object, *call.device, call.index);
       call.device->synchronize();
@@ -84,6 +88,7 @@ struct DeviceCall {
       } catch (...) {
       }
     }
+    device_of_thread = nullptr;
     call.latch->count_down();
   }
 };
@@ -106,6 +111,11 @@ template <class D>
 
 template <class D>
 void parallel_apply(const DeviceGroup<D>& devices, DeviceFunction<D> function) {
+  for (int index = 0; index < devices.size(); ++index) {
+    if (device_of_thread != &devices[index]) continue;
+    throw ArgumentError(text("parallel_apply: ", devices[index],
+                             " would wait for itself: its worker is in a function already"));
+  }
   Latch latch(devices.size());
   std::vector<DeviceCall<D>> calls;
   calls.reserve(static_cast<std::size_t>(devices.size()));

@@ -108,7 +108,7 @@ class PipelineParallel : public OverRanks<C> {
         state_(device, objective_.layout(), values_of_root(), optimizer,
                loss_scale_of<Loss>(recipe), owned()) {
     clear_divided_blocks();
-    discard_others();
+    release_all();
   }
 
   //! For arguments that do not fit: errors that say which.
@@ -127,30 +127,37 @@ class PipelineParallel : public OverRanks<C> {
   template <class B>
   void accumulate(const B& batch) {
     static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
-    auto turn = batches_.begin(recipe_);
+    auto turn = batches_.begin(recipe_, state_.loads());
     train(batch, turn);
     turn.keep();
   }
 
   //! One update from a batch, at a learning rate.
+  //!
+  //! **Errors.** Error while what `whole_values` returned lives.
   template <class B>
   StepReport step(const B& batch, double rate) {
     static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
-    const auto turn = batches_.begin(recipe_);
+    this->expect_no_whole();
+    const auto turn = batches_.begin(recipe_, state_.loads());
     const index_t number = state_.steps();
     train(batch, turn);
-    gradients_.end(layout_);
-    move_tied_gradients();
-    exchange_.begin(number);
-    static_cast<void>(exchange_.finish());
-    const double squares = sum_of_squares();
-    const auto on_all = [this](const auto& f) { f(*device_, 0, 1); };
-    auto report = state_.apply(on_all, recipe_, gradients_.data(), squares,
-                               total_over_ranks(*communicator_, turn.all_losses(), number), rate);
-    if (!report.skipped) {
-      if (shard != Shard::nothing) exchange_.gather(state_.values().data());
-      move_tied_values();
-    }
+    auto report = this->together([&] {
+      gradients_.end(layout_);
+      move_tied_gradients();
+      exchange_.begin(number);
+      static_cast<void>(exchange_.finish());
+      const double squares = sum_of_squares();
+      const auto on_all = [this](const auto& f) { f(*device_, 0, 1); };
+      const auto made =
+          state_.apply(on_all, recipe_, gradients_.data(), squares,
+                       total_over_ranks(*communicator_, turn.all_losses(), number), rate);
+      if (!made.skipped) {
+        if (shard != Shard::nothing) exchange_.gather(state_.values().data());
+        move_tied_values();
+      }
+      return made;
+    });
     report.exposed_s = runner_.take_exposed_s() + exchange_.take_exposed_s();
     return report;
   }
@@ -186,7 +193,7 @@ class PipelineParallel : public OverRanks<C> {
   [[nodiscard]] const TrainingState<Optimizer, D>& state() const { return state_; }
 
   //! While what this returns lives, `state().values()` has all parameters. All ranks ask.
-  class Whole;
+  using Whole = WholeValues<PipelineParallel>;
   [[nodiscard]] Whole whole_values() { return Whole(*this); }
 
   //! The values that this rank writes into files, as it does the optimizer's state for them: those
@@ -201,6 +208,7 @@ class PipelineParallel : public OverRanks<C> {
 
  private:
   using OverRanks<C>::communicator_;
+  friend Whole;
   using DeviceC = comm::DeviceCommunicator<D, C>;
 
   static const Recipe& checked(const Recipe& recipe, const TableView& table, int ranks) {
@@ -266,8 +274,14 @@ class PipelineParallel : public OverRanks<C> {
     return values;
   }
 
+  void acquire_all() {
+    auto gathering = comm::device_communicator(*device_, pipeline_, comm::PostedBy::all);
+    comm::all_gather_ranges(gathering, state_.values().data(),
+                            [&](int r) { return places_.trained(r); },
+                            {"all_gather", "all parameters"});
+  }
   //! Gives back the memory of values that this rank's stages do not read.
-  void discard_others() {
+  void release_all() {
     for (const Range range : places_.unread(rank_in_pipe())) {
       device_->discard(state_.values().data() + range.begin, range.size() * index_t{sizeof(float)});
     }
@@ -278,6 +292,11 @@ class PipelineParallel : public OverRanks<C> {
   template <class B>
   void run(const B& batch, const typename StageRunner<Objective, D, C>::Pass& pass,
            std::span<LossSum> losses) {
+    this->together([&] { run_here(batch, pass, losses); });
+  }
+  template <class B>
+  void run_here(const B& batch, const typename StageRunner<Objective, D, C>::Pass& pass,
+                std::span<LossSum> losses) {
     using Part = decltype(batch.part(*device_, Range{}));
     const Range mine = share(recipe_.micro_batches, recipe_.lanes, replica());
     std::vector<std::optional<Part>> parts(static_cast<std::size_t>(mine.size()));
@@ -418,25 +437,6 @@ class PipelineParallel : public OverRanks<C> {
   StageRunner<Objective, D, C> runner_;
   TrainingState<Optimizer, D> state_;
   AccumulatedBatches batches_;
-};
-
-//! Has all parameters on every rank while it lives; afterwards each has those of its stages again.
-template <class Model, class Loss, Shard shard, class Optimizer, class D, class C>
-class PipelineParallel<Model, Loss, shard, Optimizer, D, C>::Whole {
- public:
-  explicit Whole(PipelineParallel& strategy) : strategy_(&strategy) {
-    auto gathering =
-        comm::device_communicator(*strategy.device_, strategy.pipeline_, comm::PostedBy::all);
-    comm::all_gather_ranges(gathering, strategy.state_.values().data(),
-                            [&](int r) { return strategy.places_.trained(r); },
-                            {"all_gather", "all parameters"});
-  }
-  Whole(const Whole&) = delete;
-  Whole& operator=(const Whole&) = delete;
-  ~Whole() { strategy_->discard_others(); }
-
- private:
-  PipelineParallel* strategy_;
 };
 
 }  // namespace weft::parallel

@@ -76,16 +76,22 @@ template <class T, class D>
   return joined;
 }
 
-//! The tensor on every device: itself where the device can read it, else a copy. Its own device
-//! must wait for the others before the tensor is given up.
+//! The tensor itself where `device` can read it, else a copy. Its own device must wait for the
+//! other before the tensor is given up.
+template <class T, class D>
+[[nodiscard]] Tensor<T, D> readable_on(D& device, const Tensor<T, D>& tensor) {
+  if (!D::shares_memory(device, tensor.device())) return copy_to(device, tensor);
+  device.wait_for(tensor.device());
+  return tensor;
+}
+
+//! The tensor on every device, as `readable_on` gives it.
 template <class T, class D>
 [[nodiscard]] std::vector<Tensor<T, D>> broadcast(const DeviceGroup<D>& devices,
                                                   const Tensor<T, D>& tensor) {
   std::vector<Tensor<T, D>> copies;
   for (int index = 0; index < devices.size(); ++index) {
-    const bool readable = D::shares_memory(devices[index], tensor.device());
-    if (readable) devices[index].wait_for(tensor.device());
-    copies.push_back(readable ? tensor : copy_to(devices[index], tensor));
+    copies.push_back(readable_on(devices[index], tensor));
   }
   return copies;
 }

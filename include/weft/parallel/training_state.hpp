@@ -76,7 +76,7 @@ class TrainingState {
   //! All values, on the device. Whoever writes to them asks for them before, each time: what
   //! products read of them is then rounded anew.
   [[nodiscard]] const Tensor<float, D>& values() const {
-    rounded_is_current_ = false;
+    if (!rounded_.empty()) rounded_is_current_ = false;
     return values_;
   }
   //! The same for passes, which only read them.
@@ -132,6 +132,10 @@ class TrainingState {
     updates_ = updates;
     skipped_ = skipped;
   }
+  //! Says that other values were loaded, to which gradients that were accumulated do not belong.
+  void count_load() { ++loads_; }
+  //! How often that was.
+  [[nodiscard]] index_t loads() const { return loads_; }
   //! What the gradients of the update under way are multiplied by.
   [[nodiscard]] const optim::LossScale& loss_scale() const { return loss_scale_; }
   //! As a saved state says.
@@ -295,6 +299,7 @@ class TrainingState {
   Tensor<optim::GradientScale, D> scale_;  // where `waits_late`
   index_t updates_ = 0;
   index_t skipped_ = 0;
+  index_t loads_ = 0;
 };
 
 }  // namespace weft::parallel

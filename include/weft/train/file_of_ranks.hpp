@@ -3,12 +3,15 @@
 //! @file A safetensors file that all ranks of a strategy write together.
 #pragma once
 
+#include <exception>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include <weft/comm/communicator.hpp>
+#include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
 #include <weft/io/atomic_file.hpp>
 #include <weft/io/file_part.hpp>
@@ -42,11 +45,19 @@ class FileOfRanks {
     part_->write(layout_->begin(tensor) + first * index_t{sizeof(T)}, std::as_bytes(elements));
   }
 
-  //! The file takes its place. All ranks call it.
+  //! The file takes its place; every rank finds it there afterwards. All ranks call it.
   void commit() {
     if (part_) part_->finish();
     static_cast<void>(strategy_->on_any_rank(false));  // all have finished
-    if (whole_) whole_->commit();
+    std::exception_ptr failure;
+    try {
+      if (whole_) whole_->commit();
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    const bool failed = strategy_->on_any_rank(failure != nullptr);
+    if (failure != nullptr) std::rethrow_exception(failure);
+    if (failed) throw comm::CommunicatorAborted(0, text("rank 0 could not write ", path_));
   }
 
  private:

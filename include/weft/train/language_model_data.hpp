@@ -85,6 +85,9 @@ class LanguageModelData {
   LanguageModelData(const data::Columns& train, const data::Columns& valid,
                     index_t batches_of_epoch = 0)
       : train_(&train), valid_(&valid), batches_of_epoch_(batches_of_epoch) {}
+  //! They would be gone.
+  LanguageModelData(const data::Columns&&, const data::Columns&, index_t = 0) = delete;
+  LanguageModelData(const data::Columns&, const data::Columns&&, index_t = 0) = delete;
 
   //! The seed says nothing: a text has one order.
   [[nodiscard]] ColumnsLoader loader(std::uint64_t, data::BatchPosition start) const {

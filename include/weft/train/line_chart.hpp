@@ -43,7 +43,9 @@ namespace detail {
     if ((high - low) / step <= most) break;
   }
   std::vector<double> out;
-  for (double n = std::ceil(low / step); n * step <= high + 1e-9 * step; ++n) {
+  const double first = std::ceil(low / step);
+  for (int i = 0; i <= most && (first + i) * step <= high + 1e-9 * step; ++i) {
+    const double n = first + i;
     out.push_back(n == 0 ? 0.0 : n * step);
   }
   return out;
@@ -111,7 +113,8 @@ namespace detail {
     }
   }
   if (chart.from_zero) low = std::min(low, 0.0);
-  if (low == high) {  // a flat line in the middle
+  // A flat line in the middle; means of equal heights differ by what rounding leaves.
+  if (high - low <= 1e-9 * std::max(std::abs(low), std::abs(high))) {
     const double room = low == 0 ? 1.0 : 0.1 * std::abs(low);
     low -= room;
     high += room;

@@ -112,6 +112,11 @@ inline void expect_config(const RunFolder& folder, const ModelConfig& compiled) 
   }
   const auto saved = ModelConfig::parse(io::read_file(path), nullptr, false);
   if (!saved.is_object()) throw FormatError(text(path, ": is not a JSON object"));
+  for (const auto& [name, value] : saved.items()) {  // deep ones could not be written, either
+    if (value.is_structured()) {
+      throw FormatError(text(path, ": \"", name, "\" is a list or an object"));
+    }
+  }
   std::string differences;
   const auto differs = [&](const std::string& name, const ModelConfig& is,
                            const ModelConfig& here) {

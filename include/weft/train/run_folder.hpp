@@ -58,6 +58,15 @@ class RunFolder {
     io::remove_unfinished_files(path_);
   }
 
+  //! For a run that begins anew: it would leave another's models beside its own, or take their
+  //! place.
+  //!
+  //! **Errors.** ArgumentError if a run has left its state here.
+  void expect_no_run() const {
+    if (!std::filesystem::exists(state())) return;
+    throw ArgumentError(text(path_, " holds another run: resume it, or choose another folder"));
+  }
+
   //! Where the folder is.
   [[nodiscard]] const std::string& path() const { return path_; }
   //! The state that `--resume` goes on from.

@@ -212,12 +212,13 @@ io::Metadata load_model(Strategy& strategy, const std::string& path) {
   std::vector<float> read = to_host(values);
   detail::read_model(file, strategy.objective(), read);
   detail::set_elements(values, read);
+  strategy.state().count_load();
   return file.metadata();
 }
 
 //! Writes parameters, the optimizer's buffers and the counters: everything that the next update
-//! depends on, but the data. The file does not depend on the strategy, the number of devices or of
-//! ranks. All ranks call it, and each writes its share.
+//! depends on, but the data and batches that were accumulated for it. The file does not depend on
+//! the strategy, the number of devices or of ranks. All ranks call it, and each writes its share.
 //!
 //! **Errors.** As save_model.
 template <class Strategy>
@@ -271,8 +272,8 @@ void save_state(Strategy& strategy, const std::string& path, io::Metadata metada
   return detail::metadata_number<double>(metadata, path, name);
 }
 
-//! Reads what `save_state` wrote, and returns its metadata. The run goes on with the same bits. All
-//! ranks call it.
+//! Reads what `save_state` wrote, and returns its metadata. The run goes on with the same bits;
+//! batches that were accumulated are forgotten. All ranks call it.
 //!
 //! **Errors.** SystemError, FormatError; FormatError also if the state belongs to another recipe or
 //! to an optimizer with other buffers. Nothing is changed then.
@@ -321,6 +322,7 @@ io::Metadata load_state(Strategy& strategy, const std::string& path) {
       std::ssize(parameters) + static_cast<index_t>(state.buffers) * std::ssize(trained));
 
   detail::set_elements(state.values(), values);
+  state.count_load();
   for (std::size_t i = 0; i != state.buffers; ++i) state.set_buffer(i, buffers[i]);
   state.set_counters(updates, skipped);
   if (has_scale) state.set_loss_scale(loss_scale, good_updates);

@@ -3,6 +3,7 @@
 //! @file The training loop: epochs, validation, early stopping, saved states.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
 #include <cstdint>
 #include <cstdio>
@@ -10,6 +11,7 @@
 #include <functional>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -82,10 +84,10 @@ enum class Ended { max_updates, max_epochs, patience, interrupted };
 struct TrainerHooks {
   //! called after each update
   std::function<void(const UpdateReport&)> after_update;
-  //! called after each epoch
+  //! called after each epoch, and where `max_updates` ends a run within one
   std::function<void(const EpochReport&)> after_epoch;
   //! A score of the model on the validation set, such as BLEU: higher is better. Without it the
-  //! validation loss decides which model is the best.
+  //! validation loss decides which model is the best. Every rank calls it; the first one's counts.
   std::function<double()> score;
   //! Asked after every update: true ends the run after saving its state.
   std::function<bool()> interrupted;
@@ -108,7 +110,8 @@ concept TrainingData = requires(const T& data, const typename T::Batch& batch,
 //! than that.
 //!
 //! After every epoch the model is validated and the run's state saved; the best model so far is
-//! kept, as are the last few. A run that was saved goes on with the same bits.
+//! kept, as are the last few. So it is where `max_updates` ends a run within an epoch. A run that
+//! was saved goes on with the same bits.
 template <class Strategy, class Schedule, TrainingData Data>
 class Trainer {
  public:
@@ -144,22 +147,33 @@ class Trainer {
     state.evaluations_without_improvement =
         static_cast<int>(number_in(metadata, path, "epochs_without_improvement"));
     if (metadata.contains("best")) state.best = real_in(metadata, path, "best");
+    // A loss says nothing of a score: a run that begins or ceases to have scores has no best yet.
+    if (best_of(metadata) != best_of()) state = {};
     expect_facts(metadata, path);
     load_state(*strategy_, path);
+    is_own_folder_ = true;
+    epoch_ends_ = ends_within_epoch_ = false;
+    report_.reset();
+    rate_ = schedule_(std::max(strategy_->state().updates(), index_t{1}));
     position_ = position;
     epoch_loss_ = epoch_loss;
     stopping_ = EarlyStopping(stopping_options(), state);
   }
 
-  //! Runs until something ends it.
+  //! Runs until something ends it. After an error it goes on where it was: where an epoch's end
+  //! failed, with that.
   //!
-  //! **Errors.** What the strategy and the data throw; NotFiniteError, if the settings ask for it.
+  //! **Errors.** ArgumentError if the folder holds another run, which was not asked to `resume`;
+  //! what the strategy and the data throw; NotFiniteError, if the settings ask for it.
   Ended run() {
+    if (!is_own_folder_ && strategy_->is_root()) folder_.expect_no_run();
+    is_own_folder_ = true;
     auto loader = data_.loader(strategy_->recipe().seed, position_);
     typename Data::Batch batch;
     for (;;) {
+      if (epoch_ends_) end_epoch();
       if (const auto ended = finished()) {
-        if (position_.batch > 0) save();  // the updates since the last epoch's end
+        if (position_.batch > 0 && !ends_within_epoch_) end_within_epoch();
         return *ended;
       }
       const double begin = monotonic_seconds();
@@ -169,18 +183,19 @@ class Trainer {
         const TraceSpan span(strategy_->device(0), "next batch");
         loader.next(batch);
       }
-      const double rate = schedule_(strategy_->state().updates() + 1);
-      const auto step = named([&] { return strategy_->step(Data::on_device(batch), rate); });
+      rate_ = schedule_(strategy_->state().updates() + 1);
+      const auto step = named([&] { return strategy_->step(Data::on_device(batch), rate_); });
       position_ = loader.position();
+      epoch_ends_ = position_.batch == 0;
       epoch_loss_ += step.loss;
       epoch_seconds_ += monotonic_seconds() - begin;
       exposed_seconds_ += step.exposed_s;
       seen_tokens_ += step.loss.tokens.value();
       if (hooks_.after_update) {
         hooks_.after_update({strategy_->state().updates(), epoch + 1, number,
-                             loader.batches_in_epoch(), rate, step});
+                             loader.batches_in_epoch(), rate_, step});
       }
-      if (position_.batch == 0) end_epoch(rate);
+      if (epoch_ends_) end_epoch();
       if (strategy_->on_any_rank(hooks_.interrupted && hooks_.interrupted())) {
         save();
         return Ended::interrupted;
@@ -188,8 +203,9 @@ class Trainer {
     }
   }
 
-  //! Epochs that have ended, those before `resume` included.
-  [[nodiscard]] index_t epochs() const { return position_.epoch; }
+  //! Epochs of which there is a model: those that have ended, those before `resume` included, and
+  //! one that `max_updates` has cut off.
+  [[nodiscard]] index_t epochs() const { return position_.epoch + (ends_within_epoch_ ? 1 : 0); }
 
   //! The loss per token on the validation set.
   [[nodiscard]] double validate() {
@@ -257,32 +273,68 @@ class Trainer {
     }
   }
 
-  void end_epoch(double rate) {
-    EpochReport report{};
-    report.epoch = position_.epoch;
-    report.updates = strategy_->state().updates();
-    report.skipped = strategy_->state().skipped();
-    report.rate = rate;
-    report.train_loss = mean(epoch_loss_.loss, epoch_loss_.tokens).value();
-    report.seconds = epoch_seconds_;
-    report.tokens_per_second = static_cast<double>(seen_tokens_) / epoch_seconds_;
-    report.exposed_share = exposed_seconds_ / epoch_seconds_;
-    report.usage = usage_.take(*strategy_);
-    report.valid_loss = validate();
-    if (hooks_.score) report.valid_score = hooks_.score();
-    report.best = stopping_.update(report.valid_score.value_or(report.valid_loss));
+  //! What has been evaluated is not once more, should saving it have failed.
+  void end_epoch() {
+    if (!report_) report_ = evaluate(position_.epoch);
+    const EpochReport report = *report_;
     epoch_loss_ = {};
     epoch_seconds_ = exposed_seconds_ = 0.0;
     seen_tokens_ = 0;
+    save_models(report);
+    save();
+    epoch_ends_ = false;
+    report_.reset();
+    if (hooks_.after_epoch) hooks_.after_epoch(report);
+  }
 
+  //! The state is saved first: a run that goes on from it evaluates at the epoch's end, as one that
+  //! was not cut off.
+  void end_within_epoch() {
+    if (!report_) {
+      save();
+      report_ = evaluate(position_.epoch + 1);
+    }
+    const EpochReport report = *report_;
+    save_models(report);
+    ends_within_epoch_ = true;
+    report_.reset();
+    if (hooks_.after_epoch) hooks_.after_epoch(report);
+  }
+
+  [[nodiscard]] EpochReport evaluate(index_t epoch) {
+    EpochReport report{};
+    report.epoch = epoch;
+    report.updates = strategy_->state().updates();
+    report.skipped = strategy_->state().skipped();
+    report.rate = rate_;
+    report.train_loss = mean(epoch_loss_.loss, epoch_loss_.tokens).value();
+    report.seconds = epoch_seconds_;
+    if (epoch_seconds_ > 0.0) {  // a run may go on only to see that it has ended
+      report.tokens_per_second = static_cast<double>(seen_tokens_) / epoch_seconds_;
+      report.exposed_share = exposed_seconds_ / epoch_seconds_;
+    }
+    report.usage = usage_.take(*strategy_);
+    report.valid_loss = validate();
+    if (hooks_.score) report.valid_score = score_of_root();
+    report.best = stopping_.update(report.valid_score.value_or(report.valid_loss));
+    return report;
+  }
+
+  void save_models(const EpochReport& report) {
     auto metadata = settings_.model_metadata;
     metadata["epoch"] = std::to_string(report.epoch);
     metadata["updates"] = std::to_string(report.updates);
     save_model(*strategy_, folder_.epoch(report.epoch), metadata);
     if (strategy_->is_root()) folder_.keep_epochs(report.epoch, settings_.averaged_epochs);
     if (report.best) save_model(*strategy_, folder_.best(), metadata);
-    save();
-    if (hooks_.after_epoch) hooks_.after_epoch(report);
+  }
+
+  //! What decides which model is the best is the same on all ranks.
+  [[nodiscard]] double score_of_root() {
+    double score = hooks_.score();
+    if (!strategy_->is_root()) score = 0.0;
+    strategy_->add_over_ranks(std::span(&score, 1));
+    return score;
   }
 
   void save() {
@@ -294,8 +346,19 @@ class Trainer {
     for (const auto& [name, value] : settings_.facts) metadata[fact_prefix + name] = value;
     const auto& state = stopping_.state();
     metadata["epochs_without_improvement"] = std::to_string(state.evaluations_without_improvement);
-    if (state.best) metadata["best"] = text(*state.best);
+    if (state.best) {
+      metadata["best"] = text(*state.best);
+      metadata["best_of"] = best_of();
+    }
     save_state(*strategy_, folder_.state(), metadata);
+  }
+
+  //! What the best model is chosen by.
+  [[nodiscard]] std::string best_of() const { return hooks_.score ? "score" : "loss"; }
+  //! The same of a saved run; one of an older version is taken for one like this.
+  [[nodiscard]] std::string best_of(const io::Metadata& metadata) const {
+    const auto found = metadata.find("best_of");
+    return found == metadata.end() ? best_of() : found->second;
   }
 
   inline static const std::string fact_prefix = "run/";  // in the metadata of a state
@@ -308,6 +371,11 @@ class Trainer {
   TrainerHooks hooks_;
   EarlyStopping stopping_;
   data::BatchPosition position_;
+  bool is_own_folder_ = false;         // what lies in it is of this run
+  bool ends_within_epoch_ = false;     // as `max_updates` asked
+  bool epoch_ends_ = false;            // all its batches are done, and it is not saved
+  std::optional<EpochReport> report_;  // of what is evaluated and not saved
+  double rate_ = 0.0;                  // of the last update
   parallel::LossSum epoch_loss_;
   double epoch_seconds_ = 0.0;
   double exposed_seconds_ = 0.0;

@@ -7,6 +7,7 @@
 #include <atomic>
 #include <numeric>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -19,6 +20,8 @@
 #include <weft/generate/largest_logit.hpp>
 #include <weft/generate/search_settings.hpp>
 #include <weft/nn/context.hpp>
+#include <weft/parallel/primitives.hpp>
+#include <weft/tensor/tensor.hpp>
 #include <weft/train/device_batch.hpp>
 
 namespace weft::train {
@@ -81,13 +84,18 @@ template <class Strategy>
 
   std::vector<generate::Hypothesis> results(order.size());
   std::atomic<index_t> next{strategy.rank()};
+  batch = std::min(batch, std::max(source.size(), index_t{1}));
   const index_t batches = (source.size() + batch - 1) / batch;
   [[maybe_unused]] const auto whole = strategy.whole_values();
-  strategy.on_devices([&](auto& device, int) {
-    using Device = std::remove_reference_t<decltype(device)>;
+  using Device = std::remove_reference_t<decltype(strategy.device(0))>;
+  std::vector<Tensor<float, Device>> values;
+  for (int index = 0; index < strategy.devices(); ++index) {
+    values.push_back(parallel::readable_on(strategy.device(index), strategy.state().read_values()));
+  }
+  strategy.on_devices([&](Device& device, int index) {
     const auto& model = strategy.objective().model();
     const auto& generator = strategy.objective().loss().generator;
-    nn::Context<Device> ctx(device, strategy.state().values().data());
+    nn::Context<Device> ctx(device, values[static_cast<std::size_t>(index)].data());
     ctx.round_weights(strategy.objective().layout());
     generate::LargestLogit<std::remove_cvref_t<decltype(generator)>, Device> next_word(generator);
     for (index_t i; (i = next.fetch_add(strategy.ranks())) < batches;) {

@@ -26,6 +26,11 @@ class TranslationData {
       : train_(&train), valid_(&valid), rule_(rule) {
     if (valid.size() == 0) throw DataError("trainer: the validation set has no sentences");
   }
+  //! They would be gone.
+  TranslationData(const data::ParallelCorpus&&, const data::ParallelCorpus&,
+                  const data::BatchRule&) = delete;
+  TranslationData(const data::ParallelCorpus&, const data::ParallelCorpus&&,
+                  const data::BatchRule&) = delete;
 
   //! Batches to train on, in the order of a seed.
   [[nodiscard]] data::TranslationLoader loader(std::uint64_t seed,

@@ -100,4 +100,7 @@ TEST_CASE("a schedule that cannot be read is refused with line and word") {
   }
   CHECK(refusal("F40000") ==
         "my.schedule:1: \"F40000\": the largest stage and micro-batch are 32767");
+  CHECK(refusal("F32767.32767") ==
+        "my.schedule: 1 actions for 32768 stages and 32768 micro-batches: each of these needs "
+        "several");
 }

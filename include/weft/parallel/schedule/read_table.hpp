@@ -21,6 +21,7 @@
 #include <vector>
 
 #include <weft/core/error.hpp>
+#include <weft/core/index.hpp>
 #include <weft/parallel/schedule/action.hpp>
 #include <weft/parallel/schedule/laws.hpp>
 #include <weft/parallel/schedule/table.hpp>
@@ -34,7 +35,9 @@ class ReadTable {
   //! `name` stands before it.
   ReadTable(const std::vector<std::vector<Action>>& orders, const std::string& name) {
     view_.ranks = static_cast<int>(orders.size());
+    std::size_t actions = 0;
     for (const auto& order : orders) {
+      actions += order.size();
       counts_.push_back(static_cast<int>(order.size()));
       view_.stride = std::max(view_.stride, counts_.back());
       for (const Action action : order) {
@@ -47,6 +50,12 @@ class ReadTable {
     if (view_.stages % view_.ranks != 0) {
       throw FormatError(
           text(name, ": ", view_.stages, " stages on ", view_.ranks, " ranks: each needs as many"));
+    }
+    // Checking takes a place for each action that there may be: a slip must not ask for gigabytes.
+    const index_t most_places = std::max(index_t{1'000'000}, 3 * static_cast<index_t>(actions));
+    if (index_t{3} * view_.stages * view_.micro_batches > most_places) {
+      throw FormatError(text(name, ": ", actions, " actions for ", view_.stages, " stages and ",
+                             view_.micro_batches, " micro-batches: each of these needs several"));
     }
     for (const auto& order : orders) {
       actions_.insert(actions_.end(), order.begin(), order.end());
