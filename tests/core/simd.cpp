@@ -105,6 +105,12 @@ TEST_CASE("the exponential of NaN is NaN, so that a fault is seen in the loss") 
   CHECK(std::isnan(exp_of(not_a_number)));
   CHECK(std::isnan(exp_of(-not_a_number)));
   CHECK(std::isnan(exp_of(infinity - infinity)));
+  for (std::uint32_t payload = 1; payload < 0x800000; payload = 2 * payload + 1) {
+    for (const std::uint32_t sign : {0U, 0x80000000U}) {
+      CAPTURE(payload, sign);
+      CHECK(std::isnan(exp_of(std::bit_cast<float>(sign | 0x7f800000U | payload))));
+    }
+  }
 }
 
 TEST_CASE("a sum adds lanes as a balanced tree") {

@@ -113,3 +113,17 @@ TEST_CASE("a prefetcher that makes nothing ahead is an error") {
   CHECK(message_of<ArgumentError>([] { Prefetcher<int>([](int&) {}, 0); }) ==
         "prefetcher: its depth is 0");
 }
+
+TEST_CASE("a prefetcher that ends waits for the item under way and no more") {
+  std::atomic<int> begun = 0;
+  {
+    const Prefetcher<int> prefetcher(
+        [&](int&) {
+          ++begun;
+          std::this_thread::sleep_for(50ms);
+        },
+        8);
+    CHECK(eventually([&] { return begun >= 1; }));
+  }
+  CHECK(begun < 8);  // the destructor may come as the second begins
+}

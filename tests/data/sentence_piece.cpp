@@ -9,7 +9,9 @@
 #include <catch2/catch.hpp>
 #include <cstddef>
 #include <set>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "../message_of.hpp"
@@ -131,4 +133,25 @@ TEST_CASE("models that crash the library do not reach it") {
   CHECK(refused(model_with(piece(std::string(std::size_t{1} << 20, 'x')))));
   CHECK(refused(model_with(piece(std::string(1, '\0')))));
   CHECK(refused(model_with("", std::string(1024, '\xFF'))));
+}
+
+TEST_CASE("white space that a model keeps is not lost") {
+  const std::vector<std::string> text(20, "monde\u00a0! der\u3000Müller");
+  const std::vector<std::span<const std::string>> texts{text};
+  detail::LinesForTraining training(texts);
+  std::string bytes;
+  REQUIRE(sentencepiece::SentencePieceTrainer::Train({{"vocab_size", "20"},
+                                                      {"normalization_rule_name", "identity"},
+                                                      {"model_type", "char"},
+                                                      {"hard_vocab_limit", "false"},
+                                                      {"minloglevel", "2"}},
+                                                     &training, &bytes)
+              .ok());
+  const TemporaryFolder folder;
+  const SentencePiece model(folder.write("identity.model", bytes));
+  const std::string pieces = model.encode(text[0]);
+  std::vector<std::string_view> parts;
+  for_each_piece(pieces, [&](std::string_view piece) { parts.push_back(piece); });
+  CHECK(parts == split_words(pieces));
+  CHECK(model.decode(pieces) == "monde ! der Müller");
 }

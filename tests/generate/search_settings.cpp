@@ -4,12 +4,24 @@
 
 #include <catch2/catch.hpp>
 
+#include <limits>
 #include <vector>
 
+#include "../message_of.hpp"
 #include "random_models.hpp"
 
 using namespace weft;
 using generate::detail::greatest_lengths;
+
+TEST_CASE("beams that nobody can want are refused") {
+  for (const index_t beam : {index_t{-1}, index_t{0}, std::numeric_limits<index_t>::max()}) {
+    CAPTURE(beam);
+    CHECK(testing::message_of<ArgumentError>([&] {
+            generate::detail::check_search("beam_search", {.beam = beam}, 34, 24);
+            return 0;
+          }).starts_with(text("beam_search: a beam of ", beam, " and at most ")));
+  }
+}
 
 TEST_CASE("a translation is as long as its source allows, and the model") {
   Cpu device;

@@ -80,6 +80,12 @@ TEST_CASE("a file begins with its version, and has a record for each value") {
         std::string("\x10\xac\x02\x2a\x0d\x0a\x0b\x0a\x04loss\x15\0\0\x20\x40", 18));
 }
 
+TEST_CASE("each of several files has a name of its own") {
+  const testing::TemporaryFolder folder;
+  EventFile first(folder.path("run")), second(folder.path("run"));
+  CHECK(first.path() != second.path());
+}
+
 TEST_CASE("a folder that cannot be written is named") {
   const testing::TemporaryFolder folder;
   std::ofstream(folder.path("file")) << "not a folder";

@@ -131,10 +131,21 @@ TEST_CASE("written lines are read back") {
 TEST_CASE("what cannot be written leaves the file that was there") {
   TemporaryFolder folder;
   const auto path = folder.write("t", "old\n");
-  const auto refused = GENERATE(as<std::string>{}, "two\nlines", "ends with CR\r");
+  const auto [refused, why] =
+      GENERATE(table<std::string, std::string>({{"two\nlines", "is not one line"},
+                                                {"ends with CR\r", "is not one line"},
+                                                {std::string("a\0b", 3), "holds a NUL byte"},
+                                                {"\xff", "is not UTF-8"}}));
   CHECK(message_of<ArgumentError>([&] {
           write_lines(path, Lines{"new", refused});
-        }) == path + ": \"" + refused + "\" is not one line");
+        }) == path + ", line 2: \"" + refused + "\" " + why);
+  const std::string marked = "\xEF\xBB\xBFword";
+  CHECK(message_of<ArgumentError>([&] { write_lines(path, Lines{marked}); }) ==
+        path + ", line 1: \"" + marked + "\" begins with a byte order mark");
+  const std::string longest(static_cast<std::size_t>(default_longest_line_bytes), 'x');
+  CHECK(message_of<ArgumentError>([&] {
+          write_lines(path, Lines{longest, longest + "x"});
+        }).ends_with("\" is too long to be read again"));
   CHECK(read_lines(path) == Lines{"old"});
   std::filesystem::create_directory(folder.path("folder"));
   CHECK(message_of<SystemError>([&] {

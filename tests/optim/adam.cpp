@@ -20,7 +20,7 @@ namespace {
 
 //! Updates of 50 values by weft and by the formulas of the paper in double, the rate rising.
 template <class Adam>
-void check_against_paper(const AdamSettings& s, bool decoupled) {
+void check_against_paper(const typename Adam::Settings& s, bool decoupled) {
   constexpr index_t n = 50, updates = 60;
   constexpr double scale = 0.25, u = 0x1p-24;
   Cpu device;
@@ -63,6 +63,12 @@ TEST_CASE("Adam's updates are those of the paper, biases corrected at every step
 TEST_CASE("Adam's weight decay is part of the gradient, AdamW's passes by the moments") {
   check_against_paper<optim::Adam>({.weight_decay = 0.1}, false);
   check_against_paper<optim::AdamW>({.weight_decay = 0.1}, true);
+}
+
+TEST_CASE("settings that are not given are PyTorch's") {
+  CHECK(optim::Adam().settings().weight_decay == 0.0);
+  CHECK(optim::AdamW().settings().weight_decay == 0.01);
+  CHECK(optim::AdamW({.epsilon = 1e-6}).settings().weight_decay == 0.01);
 }
 
 TEST_CASE("the first step of Adam is the learning rate, whatever the gradient's size") {

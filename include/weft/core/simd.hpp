@@ -133,8 +133,9 @@ WEFT_HOST_DEVICE inline float sqrt(float x) { return std::sqrt(x); }
 //! e to the power x, to a relative error of 3e-7 for x in [-87, 88]; below -87 it is 0, above 88 it
 //! is e^88. That of NaN is NaN.
 //!
-//! x = n ln 2 + r with |r| <= ln 2 / 2; e^r by a polynomial of degree 6, times 2^n by adding n to
-//! the exponent. 0.27 ns an element where a call of std::exp takes 3.4.
+//! x = n ln 2 + r with |r| <= ln 2 / 2; e^r by a polynomial of degree 6, times 2^n, which is made
+//! of its exponent. (To add n to the exponent of e^r would make numbers of some NaNs.) 0.27 ns an
+//! element where a call of std::exp takes 3.4.
 WEFT_INLINE Floats exp(Floats x) {
   constexpr float to_integer = 12582912.0f;  // 1.5 * 2^23: adding it rounds to an integer
   // In this order of the arguments: min and max return the second one if either is NaN.
@@ -148,8 +149,10 @@ WEFT_INLINE Floats exp(Floats x) {
   p = p * r + 1.6666667e-1f;
   p = p * r + 0.5f;
   p = p * r * r + r + 1.0f;
-  const Ints exponent = (bits_as<Ints>(shifted) - std::bit_cast<std::int32_t>(to_integer)) << 23;
-  return select(x < -87.0f, Floats{}, bits_as<Floats>(bits_as<Ints>(p) + exponent));
+  constexpr std::int32_t bias = 127;
+  const Ints power = (bits_as<Ints>(shifted) - (std::bit_cast<std::int32_t>(to_integer) - bias))
+                     << 23;
+  return select(x < -87.0f, Floats{}, p * bits_as<Floats>(power));
 }
 //! e to the power x, of one column.
 WEFT_HOST_DEVICE inline float exp(float x) { return std::exp(x); }

@@ -60,7 +60,8 @@ class Prefetcher {
     try {
       for (;;) {
         std::unique_lock lock(mutex_);
-        if (!changed_.wait(lock, stop, [this] { return ready_ < slots_.size(); })) return;
+        changed_.wait(lock, stop, [this] { return ready_ < slots_.size(); });
+        if (stop.stop_requested()) return;
         Item& slot = slots_[(first_ + ready_) % slots_.size()];  // until it is ready, ours alone
         lock.unlock();
         produce(slot);

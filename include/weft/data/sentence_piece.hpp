@@ -17,10 +17,12 @@
 #include <weft/data/words.hpp>
 #include <weft/io/atomic_file.hpp>
 #include <weft/io/input_file.hpp>
+#include <weft/io/utf8.hpp>
 
 #include <sentencepiece_processor.h>
 #include <sentencepiece_trainer.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -112,25 +114,39 @@ class SentencePiece {
   [[nodiscard]] index_t size() const { return processor_->GetPieceSize(); }
 
   //! The pieces of a line, parted by spaces. They spell white space as U+2581, so a Vocabulary
-  //! takes each of them as a word.
+  //! takes each of them as a word: also what a model keeps that was trained without normalisation,
+  //! such as U+00A0.
   [[nodiscard]] std::string encode(std::string_view line) const {
     std::vector<std::string> pieces;
     check(processor_->Encode(line, &pieces), "encode");
     std::string joined;
-    for (const auto& piece : pieces) joined += text(joined.empty() ? "" : " ", piece);
+    for (const auto& piece : pieces) {
+      if (!joined.empty()) joined += ' ';
+      append_piece(piece, joined);
+    }
     return joined;
   }
 
   //! The text of some pieces, which spaces part.
   [[nodiscard]] std::string decode(std::string_view pieces) const {
     std::vector<std::string> list;
-    for_each_word(pieces, [&](std::string_view piece) { list.emplace_back(piece); });
+    for_each_piece(pieces, [&](std::string_view piece) { list.emplace_back(piece); });
     std::string line;
     check(processor_->Decode(list, &line), "decode");
     return line;
   }
 
  private:
+  static void append_piece(std::string_view piece, std::string& joined) {
+    while (!piece.empty()) {
+      const auto character = io::decode_utf8(piece);
+      const auto bytes = static_cast<std::size_t>(std::max(character.bytes, index_t{1}));
+      const bool is_space = character.bytes > 0 && is_white_space(character.code_point);
+      joined += is_space ? std::string_view("\u2581") : piece.substr(0, bytes);
+      piece.remove_prefix(bytes);
+    }
+  }
+
   SentencePiece(const std::string& model, const std::string& path)
       : processor_(std::make_unique<sentencepiece::SentencePieceProcessor>()) {
     check_sentence_piece_model(model, path);

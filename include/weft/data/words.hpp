@@ -43,6 +43,17 @@ constexpr void for_each_word(std::string_view line, Visit&& visit) {
   if (begin < line.size()) visit(line.substr(begin));
 }
 
+//! Calls `visit(piece)` for each piece of `line` in order. Only spaces part pieces: one of
+//! SentencePiece's may hold other white space.
+template <class Visit>
+constexpr void for_each_piece(std::string_view line, Visit&& visit) {
+  while (!line.empty()) {
+    const auto end = std::min(line.find(' '), line.size());
+    if (end > 0) visit(line.substr(0, end));
+    line.remove_prefix(std::min(end + 1, line.size()));
+  }
+}
+
 //! The words of a line; they look into `line`.
 [[nodiscard]] inline std::vector<std::string_view> split_words(std::string_view line) {
   std::vector<std::string_view> words;

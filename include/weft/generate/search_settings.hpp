@@ -44,7 +44,9 @@ namespace detail {
 //! **Errors.** ArgumentError, in `search`'s name, for what no search can do.
 inline void check_search(const char* search, const SearchSettings& settings, index_t vocabulary,
                          index_t positions) {
-  if (settings.beam < 1 || !(settings.max_length_a >= 0.0) || settings.max_length_b < 1) {
+  constexpr index_t most = 1'000'000;  // translations of one source
+  if (settings.beam < 1 || settings.beam > most || !(settings.max_length_a >= 0.0) ||
+      settings.max_length_b < 1) {
     throw ArgumentError(text(search, ": a beam of ", settings.beam, " and at most ",
                              settings.max_length_a, " * length + ", settings.max_length_b,
                              " words"));

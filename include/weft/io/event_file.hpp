@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <bit>
 #include <chrono>
 #include <cstdint>
@@ -94,8 +95,9 @@ class EventFile {
     std::filesystem::create_directories(folder, ignored);
     char host[256] = "";
     gethostname(host, sizeof host - 1);
+    static std::atomic<int> made{0};  // in this process, which may make several in a second
     path_ = text(folder, "/events.out.tfevents.", static_cast<index_t>(seconds_now()), ".", host,
-                 ".", getpid());
+                 ".", getpid(), ".", made++);
     file_.open(path_, std::ios::binary | std::ios::trunc);
     write(detail::ProtobufMessage().number(1, seconds_now()).bytes(3, "brain.Event:2"));
   }

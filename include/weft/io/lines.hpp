@@ -22,6 +22,12 @@ namespace weft::io {
 //! The longest line that is read if nothing else is asked for: longer ones are rarely text.
 inline constexpr index_t default_longest_line_bytes = index_t{1} << 20;
 
+namespace detail {
+
+inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+
+}  // namespace detail
+
 //! Reads a UTF-8 text file (or what a gzip file holds) line by line, in bounded memory.
 //!
 //! A line ends with LF or CR LF, the last one also without; neither belongs to the line. A byte
@@ -70,9 +76,8 @@ class LineReader {
   bool refill() {
     const auto got = read();
     unread_ = std::string_view(buffer_.data(), static_cast<std::size_t>(got));
-    constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-    if (first_ && unread_.starts_with(byte_order_mark)) {
-      unread_.remove_prefix(byte_order_mark.size());
+    if (first_ && unread_.starts_with(detail::byte_order_mark)) {
+      unread_.remove_prefix(detail::byte_order_mark.size());
     }
     first_ = false;
     return !unread_.empty();
@@ -126,13 +131,21 @@ class LineReader {
 
 //! Writes a text file, each line ended by LF, in the place of the one that was there.
 //!
-//! **Errors.** ArgumentError for a line that would not be read back as it is (it holds LF or ends
-//! with CR); those of AtomicFile, and then the old file stays.
+//! **Errors.** ArgumentError for a line that LineReader would not give back as it is; those of
+//! AtomicFile, and then the old file stays.
 inline void write_lines(const std::string& path, std::span<const std::string> lines) {
   std::string contents;
   for (const auto& line : lines) {
-    if (line.find('\n') != line.npos || line.ends_with('\r')) {
-      throw ArgumentError(text(path, ": \"", line, "\" is not one line"));
+    const auto refuse = [&](const char* why) {
+      const auto number = &line - lines.data() + 1;
+      throw ArgumentError(text(path, ", line ", number, ": \"", line.substr(0, 80), "\" ", why));
+    };
+    if (line.find('\n') != line.npos || line.ends_with('\r')) refuse("is not one line");
+    if (line.find('\0') != line.npos) refuse("holds a NUL byte");
+    if (find_invalid_utf8(line)) refuse("is not UTF-8");
+    if (std::ssize(line) > default_longest_line_bytes) refuse("is too long to be read again");
+    if (contents.empty() && line.starts_with(detail::byte_order_mark)) {
+      refuse("begins with a byte order mark");
     }
     contents += line;
     contents += '\n';

@@ -14,14 +14,20 @@
 
 namespace weft::optim {
 
-//! The settings of Adam, with PyTorch's names and defaults.
-struct AdamSettings {
+//! The settings of Adam, or with `Decoupled` of AdamW, with PyTorch's names and defaults.
+template <bool Decoupled>
+struct BasicAdamSettings {
   double beta1 = 0.9;     //!< decay of the first moment
   double beta2 = 0.999;   //!< decay of the second moment
   double epsilon = 1e-8;  //!< added to the root of the second moment
   //! Adam adds weight_decay * value to the gradient; AdamW takes rate * weight_decay of each value.
-  double weight_decay = 0.0;
+  double weight_decay = Decoupled ? 0.01 : 0.0;
 };
+
+//! The settings of Adam.
+using AdamSettings = BasicAdamSettings<false>;
+//! The settings of AdamW.
+using AdamWSettings = BasicAdamSettings<true>;
 
 //! Adam; with `Decoupled`, AdamW, whose weight decay passes by the moments.
 //!
@@ -30,13 +36,15 @@ struct AdamSettings {
 template <bool Decoupled>
 class BasicAdam {
  public:
+  //! With the defaults of this one.
+  using Settings = BasicAdamSettings<Decoupled>;
   //! What is the same for all parameters in an update.
   using Step = ops::AdamStep;
   //! The names of its buffers in saved states.
   static constexpr std::array<std::string_view, 2> state_names{"first_moment", "second_moment"};
 
   //! **Errors.** ArgumentError for settings that are out of their ranges.
-  explicit BasicAdam(AdamSettings settings = {}) : settings_(settings) {
+  explicit BasicAdam(const Settings& settings = {}) : settings_(settings) {
     const auto decay = [](double beta) { return beta >= 0.0 && beta < 1.0; };
     if (!decay(settings.beta1) || !decay(settings.beta2) || !(settings.epsilon >= 0.0) ||
         !(settings.weight_decay >= 0.0)) {
@@ -47,7 +55,7 @@ class BasicAdam {
   }
 
   //! As the constructor was given them.
-  [[nodiscard]] const AdamSettings& settings() const { return settings_; }
+  [[nodiscard]] const Settings& settings() const { return settings_; }
 
   //! What update t = 1, 2, ... does at a rate, with gradients multiplied by a scale.
   [[nodiscard]] Step step(index_t update, double rate, double gradient_scale) const {
@@ -76,7 +84,7 @@ class BasicAdam {
   }
 
  private:
-  AdamSettings settings_;
+  Settings settings_;
 };
 
 //! Adam as PyTorch's `torch.optim.Adam`.
