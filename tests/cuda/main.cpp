@@ -10,9 +10,9 @@
 #include <cstdlib>
 
 int main(int argc, char** argv) {
-  // Before the first call of CUDA's: kernels of NCCL's that wait for another rank of this process
-  // must not stand before those that it waits for.
+  // Before the first call of CUDA's, as ranks over NCCL need it.
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", /*overwrite=*/0);
+  setenv("CUDA_MODULE_LOADING", "EAGER", /*overwrite=*/0);
   // Before the first of NCCL's, which reads them once: ranks may share a GPU, where the kernels of
   // several connections wait side by side.
   setenv("NCCL_MULTI_RANK_GPU_ENABLE", "1", /*overwrite=*/0);

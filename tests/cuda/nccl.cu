@@ -37,6 +37,12 @@ bool takes_ranks(int ranks) {
   return false;
 }
 
+//! Begins to receive four floats from rank 1.
+template <class C>
+void receive_four(C& communicator, typename C::Transfer& transfer, float* to) {
+  communicator.post(std::vector{comm::receive_from(1, to, 4)}, {"an exchange"}, transfer);
+}
+
 template <class Updates>
 std::vector<std::vector<float>> on_ranks(int ranks, const Updates& updates) {
   std::vector<std::vector<float>> values(static_cast<std::size_t>(ranks));
@@ -118,4 +124,33 @@ TEST_CASE("a rank that is late in NCCL is named", "[nccl][large]") {
             transfer.wait();
           }),
       Catch::Contains("rank 1 has not entered an exchange within 3 s"));
+}
+
+TEST_CASE("a rank that fails while others wait for it over two connections is named",
+          "[nccl][large]") {
+  if (!takes_ranks(2)) return;
+  CHECK_THROWS_WITH(comm::launch_threads(2, comm::Timeout(20),
+                                         [](Threads& threads) {
+                                           Nccl communicator(threads);
+                                           Cuda device(1, threads.rank());
+                                           auto first = comm::device_communicator(
+                                               device, communicator, comm::PostedBy::all);
+                                           auto second = comm::device_communicator(
+                                               device, communicator, comm::PostedBy::all);
+                                           if (threads.rank() == 1) throw Error("no time");
+                                           const Tensor<float, Cuda> numbers(device, {8});
+                                           decltype(first)::Transfer one, other;
+                                           receive_four(first, one, numbers.data());
+                                           receive_four(second, other, numbers.data() + 4);
+                                           other.wait();
+                                         }),
+                    Catch::Contains("rank 1: no time"));
+}
+
+TEST_CASE("ranks in an environment in which NCCL may hang are refused", "[nccl]") {
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "8", 1);
+  CHECK_THROWS_WITH(comm::detail::expect_nccl_environment(),
+                    Catch::Contains("CUDA_DEVICE_MAX_CONNECTIONS=32 (here \"8\")"));
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1);
+  CHECK_NOTHROW(comm::detail::expect_nccl_environment());
 }

@@ -680,6 +680,25 @@ TEST_CASE("what a gradient is multiplied by has the bits of a processor") {
         optim::GradientScale(ops::ordered_sum(sums), 3, 0.1, 65536.0).factor);
 }
 
+TEST_CASE("a weight has the same bits whether it is rounded alone or with all others") {
+  Cuda gpu;
+  gpu.set_product_precision(ProductPrecision::bfloat16);
+  const auto floats = random_tensor(gpu, {4096}, 1), x = random_tensor(gpu, {16, 32}, 2);
+  const ops::Factor<Cuda> all(floats);
+  for (const index_t offset : {0, 5, 8, 24}) {  // behind parameters of any sizes
+    CAPTURE(offset);
+    const View<const float> alone(floats.data() + offset, {24, 32});
+    const auto product = [&](const ops::FactorView& weight) {
+      const auto y = nan_tensor(gpu, {16, 24});
+      ops::matmul_nt(gpu, x, weight, y);
+      return to_host(y);
+    };
+    const auto expected = product(ops::FactorView(all.numbers() + offset, {24, 32}));
+    CHECK(product(alone) == expected);
+    CHECK(product(ops::Factor<Cuda>(gpu, alone)) == expected);
+  }
+}
+
 TEST_CASE("products take operands that begin anywhere") {
   for (const index_t offset : {1, 2, 4, 16}) {
     CAPTURE(offset);

@@ -122,6 +122,15 @@ TEST_CASE("steps of graphs end with the bits of steps of launches") {
   }
 }
 
+TEST_CASE("where the GPU has no memory for a graph, its operations are launched one by one") {
+  const Trained launched = train_on<Cuda>(1);
+  setenv("EMULATED_NO_GRAPHS", "1", 1);  // a real GPU makes graphs, and ends alike
+  const Trained refused = train_on<Cuda>(1, recipe, true);
+  unsetenv("EMULATED_NO_GRAPHS");
+  CHECK(refused.losses == launched.losses);
+  CHECK(refused.values == launched.values);
+}
+
 TEST_CASE("a step that is repeated is a launch up to the losses, and one for the update") {
   const auto batch = random_translations(13, 1);
   std::vector<index_t> launches, operations;  // of each step
@@ -265,6 +274,18 @@ TEST_CASE("a GPU skips updates whose gradient is infinite in float16, until the 
   }
   CHECK(scale < 0x1p18);
   CHECK_FALSE(to_host(train.state().values()) == before);
+}
+
+TEST_CASE("logical devices translate as one") {
+  const auto sources = random_translations(9, 77).source;
+  const generate::SearchSettings settings{.beam = 3, .max_length_b = 12};
+  const auto translated = [&](int devices) {
+    const DeviceGroup<Cuda> group(devices);
+    DataParallel<SmallModel, SmallLoss, optim::Adam, Cuda> train(group, small_objective(),
+                                                                 optim::Adam(), recipe);
+    return train::translate(train, sources, settings.eos, settings, /*batch=*/2);
+  };
+  CHECK(translated(3) == translated(1));
 }
 
 TEST_CASE("a run that a processor began goes on on a GPU, and translates as there") {

@@ -138,7 +138,7 @@ TEST_CASE("models that crash the library do not reach it") {
 TEST_CASE("white space that a model keeps is not lost") {
   const std::vector<std::string> text(20, "monde\u00a0! der\u3000Müller");
   const std::vector<std::span<const std::string>> texts{text};
-  detail::LinesForTraining training(texts);
+  data::detail::LinesForTraining training(texts);
   std::string bytes;
   REQUIRE(sentencepiece::SentencePieceTrainer::Train({{"vocab_size", "20"},
                                                       {"normalization_rule_name", "identity"},

@@ -93,7 +93,7 @@ class FailureListener {
 //! ranks are there from the beginning; others are made when they are first needed, which both ranks
 //! wait for.
 //! **Errors.** CommunicatorAborted names the rank that has failed, or that is late, as `Host` does.
-//! After an error, and where a transfer is given up, its connection is of no more use.
+//! After an error, and where a transfer is given up, the device's connections are of no more use.
 template <Communicator Host>
 class NcclDeviceCommunicator {
   struct State;
@@ -172,7 +172,8 @@ class NcclDeviceCommunicator {
     std::unique_ptr<Work> work_;
   };
 
-  //! **Errors.** CommunicatorAborted, also where NCCL cannot connect the ranks.
+  //! **Errors.** CommunicatorAborted, also where NCCL cannot connect the ranks; ArgumentError in an
+  //! environment in which its kernels may wait without end.
   NcclDeviceCommunicator(Cuda& device, NcclCommunicator<Host> communicator, PostedBy posted_by)
       : state_(std::make_shared<State>(device, std::move(communicator.host()))),
         posted_by_(posted_by) {
@@ -226,14 +227,14 @@ class NcclDeviceCommunicator {
           host(std::move(over)),
           bell(host.split(0, host.rank())),
           listener(bell) {
+      if (host.size() > 1) detail::expect_nccl_environment();
       // To free a GPU's memory waits for all its kernels, and NCCL's wait for other ranks, which
       // may be about to free theirs.
       device->memory().keep_segments(true);
     }
 
     [[nodiscard]] std::chrono::steady_clock::time_point deadline() const {
-      return std::chrono::steady_clock::now() +
-             std::chrono::duration_cast<std::chrono::steady_clock::duration>(host.timeout());
+      return moment_after(host.timeout());
     }
 
     //! Where this rank has thrown, the others hear of it before their connections end.

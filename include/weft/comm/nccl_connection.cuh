@@ -5,9 +5,15 @@
 
 #include <chrono>
 #include <cstddef>
+#include <cstdlib>
 #include <exception>
+#include <map>
+#include <memory>
+#include <mutex>
 #include <span>
+#include <string_view>
 #include <thread>
+#include <vector>
 
 #include <cuda_runtime_api.h>
 #include <nccl.h>
@@ -17,9 +23,32 @@
 #include <weft/device/cuda.cuh>
 #include <weft/device/cuda_error.cuh>
 
+#if NCCL_VERSION_CODE < NCCL_VERSION(2, 22, 0)
+#error "ranks over NCCL need NCCL 2.22 or newer, which aborts several communicators at once"
+#endif
+
 namespace weft::comm::detail {
 
 using weft::detail::expect_success;
+
+//! NCCL's kernels wait for other ranks. CUDA loads a kernel when it is first launched, unless it is
+//! told otherwise, and may wait for all that run then; and streams that share one of the GPU's
+//! queues wait for each other.
+//!
+//! **Errors.** ArgumentError unless the environment forbids both.
+inline void expect_nccl_environment() {
+  const auto value_of = [](const char* name) -> std::string_view {
+    const char* const value = std::getenv(name);
+    return value == nullptr ? "" : value;
+  };
+  const auto loading = value_of("CUDA_MODULE_LOADING");
+  const auto queues = value_of("CUDA_DEVICE_MAX_CONNECTIONS");
+  if (loading == "EAGER" && queues == "32") return;
+  throw ArgumentError(
+      text("NCCL: ranks may wait for each other without end, unless they are started with "
+           "CUDA_MODULE_LOADING=EAGER (here \"",
+           loading, "\") and CUDA_DEVICE_MAX_CONNECTIONS=32 (here \"", queues, "\")"));
+}
 
 //! One communicator of NCCL's and the stream of its messages, which go in order.
 //!
@@ -49,6 +78,7 @@ class NcclConnection {
     }
     if (comm_ != nullptr) ncclCommDestroy(comm_);
     cudaStreamDestroy(stream_);
+    std::erase(*siblings_, this);
   }
 
   //! Sends and receives all of these, after what the device was told before; `ended` is recorded
@@ -84,19 +114,35 @@ class NcclConnection {
     if (state != ncclInProgress) expect(state);
   }
 
-  //! Ends what is under way, whether or not the other ranks come.
+  //! Ends what is under way, whether or not the other ranks come, and with it all connections of
+  //! the device: to abort one frees memory, for which CUDA waits for all kernels, and those of
+  //! another connection may wait for the same ranks.
   void abort() noexcept {
     if (comm_ == nullptr) return;
-    ncclCommAbort(comm_);
-    comm_ = nullptr;  // only now: a thread of NCCL's that still connects writes it
+    ncclGroupStart();
+    for (const NcclConnection* connection : *siblings_) ncclCommAbort(connection->comm_);
+    ncclGroupEnd();
+    // Only now: a thread of NCCL's that still connects writes it.
+    for (NcclConnection* connection : *siblings_) connection->comm_ = nullptr;
   }
 
  private:
-  static constexpr std::chrono::microseconds pause{50};
+  using Siblings = std::vector<NcclConnection*>;
 
-  explicit NcclConnection(Cuda& device) : device_(&device) {
+  explicit NcclConnection(Cuda& device) : device_(&device), siblings_(siblings_of(device)) {
     device.activate();
     expect_success(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream");
+    siblings_->push_back(this);
+  }
+
+  //! The connections of a device, which one thread makes and ends.
+  static std::shared_ptr<Siblings> siblings_of(const Cuda& device) {
+    static std::mutex mutex;
+    static std::map<const Cuda*, std::weak_ptr<Siblings>> all;
+    const std::scoped_lock lock(mutex);
+    auto siblings = all[&device].lock();
+    if (siblings == nullptr) all[&device] = siblings = std::make_shared<Siblings>();
+    return siblings;
   }
 
   void expect(ncclResult_t result) const {
@@ -108,9 +154,15 @@ class NcclConnection {
   //! is given up, it is aborted.
   template <class Check>
   void settle(ncclResult_t result, const Check& check) {
+    // NCCL has queued a group in less time than a sleep takes.
+    const auto soon = std::chrono::steady_clock::now() + std::chrono::microseconds(200);
     try {
       while (result == ncclInProgress) {
-        std::this_thread::sleep_for(pause);
+        if (std::chrono::steady_clock::now() < soon) {
+          std::this_thread::yield();
+        } else {
+          std::this_thread::sleep_for(std::chrono::microseconds(50));
+        }
         expect(ncclCommGetAsyncError(comm_, &result));
         if (result == ncclInProgress) check();
       }
@@ -122,6 +174,7 @@ class NcclConnection {
   }
 
   Cuda* device_;
+  std::shared_ptr<Siblings> siblings_;
   cudaStream_t stream_ = nullptr;
   ncclComm_t comm_ = nullptr;
 };

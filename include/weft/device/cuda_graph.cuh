@@ -21,20 +21,22 @@ namespace weft::detail {
 //! A list of operations as one launch.
 class CudaGraph {
  public:
-  //! Records them: it launches them on the stream, which does not run them.
+  //! Records them, and takes them: it launches them on the stream, which does not run them.
   //!
-  //! **Errors.** CudaError, with the operation's name, for one that cannot be recorded.
-  CudaGraph(OperationList operations, cudaStream_t stream) : operations_(std::move(operations)) {
+  //! **Errors.** CudaError, with the operation's name, for one that cannot be recorded, or if the
+  //! GPU has no memory for the graph; the list is then as it was.
+  CudaGraph(OperationList& operations, cudaStream_t stream) {
     Capture capture(stream);
-    for (std::size_t i = 0; i < operations_.size(); ++i) {
-      expect_success(operations_[i].type->launch(operations_[i].object, stream),
-                     operations_[i].name);
+    for (std::size_t i = 0; i < operations.size(); ++i) {
+      expect_success(operations[i].type->launch(operations[i].object, stream), operations[i].name);
       nodes_.push_back(last_node(stream));
     }
     graph_.reset(capture.end());
     cudaGraphExec_t runnable = nullptr;
     expect_success(cudaGraphInstantiate(&runnable, graph_.get(), 0), "making a graph");
     runnable_.reset(runnable);
+    expect_success(cudaGraphUpload(runnable, stream), "bringing a graph to the GPU");
+    operations_ = std::move(operations);
   }
 
   //! What it was recorded from, with the arguments of the last launch.

@@ -129,8 +129,15 @@ class CudaQueue {
     const auto stranger = std::find_if(strangers_.begin(), strangers_.end(),
                                        [&](const auto& known) { return fit(list, known); });
     if (stranger != strangers_.end()) {
+      std::unique_ptr<CudaGraph> made;
+      try {
+        made = std::make_unique<CudaGraph>(list, stream_);
+      } catch (const CudaError&) {  // it stays a stranger, of which the next may become a graph
+        cudaGetLastError();
+        return launch_each(list);
+      }
       strangers_.erase(stranger);
-      keep(graphs_, std::make_unique<CudaGraph>(std::move(list), stream_));
+      keep(graphs_, std::move(made));
       ++launches_;
       return graphs_.back()->launch(stream_);
     }

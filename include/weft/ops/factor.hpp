@@ -76,11 +76,15 @@ class Factor {
   //!
   //! **Cost.** A pass if the device rounds and they are floats; else none.
   Factor(D& device, const FactorView& values) : device_(&device), view_(values) {
-    if (values.numbers.rounded() || factor_type(device) == FloatType::float32) return;
+    const FloatType type = factor_type(device);
+    if (values.numbers.rounded() || type == FloatType::float32) return;
     detail::expect_no_gaps("Factor", "values", values);
-    const Factor made(device, values.shape);
-    convert(device, values.shape.size(), values.numbers.floats(), made.target().numbers);
-    *this = made;
+    const float* const floats = values.numbers.floats();
+    const index_t n = values.shape.size(), behind = detail::place_in_line<D>(floats);
+    memory_ = device.allocate((behind + n) * size_of(type));
+    const auto made = AnyFloats<void>(memory_.data(), type) + behind;
+    convert(device, n, floats, made);
+    view_ = FactorView(AnyFloats<const void>(made.data, type), values.shape);
   }
 
   //! The floats of a tensor, which may not change as long as the factor lives. Those that were

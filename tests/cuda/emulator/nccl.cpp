@@ -59,7 +59,7 @@ struct Posted {
 struct ncclComm {
   std::shared_ptr<Shared> shared;
   int rank, size, gpu;
-  bool is_connecting = true;  // until all ranks have come
+  bool is_connecting = true;    // until all ranks have come
   std::vector<Posted> group{};  // posted, not yet queued
   cudaStream_t stream = nullptr;
   std::shared_ptr<bool> is_aborted = std::make_shared<bool>(false);
@@ -82,6 +82,15 @@ std::map<long, std::shared_ptr<Shared>>& ids() {
 thread_local std::string last_error;
 thread_local bool is_grouping = false;
 thread_local ncclComm* grouped = nullptr;
+
+thread_local std::vector<ncclComm*> aborted;
+
+void end_aborted() {
+  for (ncclComm* const comm : std::exchange(aborted, {})) {
+    emulator::Stream::reach_all_of(comm->gpu);
+    delete comm;
+  }
+}
 
 ncclResult_t refuse(const std::string& why) {
   last_error = why;
@@ -196,11 +205,16 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* state) {
   }
   return ncclSuccess;
 }
+//! Frees memory, and so waits for all kernels of the GPU; within a group all flags are set before.
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
-  const std::lock_guard lock(mutex());
-  *comm->is_aborted = true;
-  comm->shared->gone.insert(comm->rank);
-  delete comm;
+  if (comm == nullptr) return ncclSuccess;
+  {
+    const std::lock_guard lock(mutex());
+    *comm->is_aborted = true;
+    comm->shared->gone.insert(comm->rank);
+  }
+  aborted.push_back(comm);
+  if (!is_grouping) end_aborted();
   return ncclSuccess;
 }
 //! Waits for the other ranks to do so, as those of one machine do.
@@ -226,6 +240,7 @@ ncclResult_t ncclGroupStart() {
 }
 ncclResult_t ncclGroupEnd() {
   is_grouping = false;
+  end_aborted();
   ncclComm* const comm = std::exchange(grouped, nullptr);
   if (comm == nullptr) return ncclSuccess;
   const std::lock_guard lock(mutex());

@@ -101,17 +101,27 @@ class Stream {
     }
   }
 
-  //! Does all that was queued anywhere.
+  //! Does all that was queued anywhere, or for one GPU.
   static void reach_all() {
+    reach_all_if([](const Stream&) { return true; });
+  }
+  static void reach_all_of(int gpu) {
+    reach_all_if([gpu](const Stream& stream) { return stream.gpu() == gpu; });
+  }
+
+ private:
+  template <class Matters>
+  static void reach_all_if(const Matters& matters) {
     std::vector<Event> ends;
     {
       const std::lock_guard lock(one_at_a_time());
-      for (Stream* stream : all()) ends.push_back(stream->here());
+      for (Stream* stream : all()) {
+        if (matters(*stream)) ends.push_back(stream->here());
+      }
     }
     for (const Event& event : ends) reach(event);
   }
 
- private:
   static std::recursive_mutex& one_at_a_time() {
     static std::recursive_mutex mutex;
     return mutex;
