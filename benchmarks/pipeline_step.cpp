@@ -90,7 +90,10 @@ const parallel::TableView& table_of(const std::string& schedule) {
       parallel::table_of<GPipe<micro_batches>, 2>.view(),
       parallel::table_of<OneForwardOneBackward<micro_batches>, 2>.view(),
       parallel::table_of<ZeroBubble<micro_batches>, 2>.view()};
-  return tables[schedule == "gpipe" ? 0 : schedule == "1f1b" ? 1 : 2];
+  const std::string names[] = {"gpipe", "1f1b", "zero_bubble"};
+  const auto found = std::ranges::find(names, schedule) - std::begin(names);
+  if (found == std::ssize(names)) throw ArgumentError("no schedule is called " + schedule);
+  return tables[found];
 }
 
 struct Times {

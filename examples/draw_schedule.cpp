@@ -8,6 +8,8 @@
 // The numbers are what a stage's work on a micro-batch costs; the form of a schedule is described
 // in weft/parallel/schedule/read_table.hpp. On stderr it says how much of the time is lost.
 
+#include "common/report_errors.hpp"
+
 #include <weft/parallel/schedule/read_table.hpp>
 #include <weft/parallel/schedule/simulate.hpp>
 #include <weft/parallel/schedule/svg.hpp>
@@ -28,7 +30,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "error: costs are positive whole numbers\n");
     return 1;
   }
-  try {
+  return examples::report_errors([&] {
     const std::string schedule{std::istreambuf_iterator<char>(std::cin), {}};
     const auto read = parallel::read_table(schedule, "stdin");
     const auto table = read.view();
@@ -39,8 +41,6 @@ int main(int argc, char** argv) {
     const int work = table.micro_batches * (table.stages / table.ranks) * costs.all();
     std::fprintf(stderr, "%d ranks, %d stages, %d micro-batches: %d of %d units are lost\n",
                  table.ranks, table.stages, table.micro_batches, makespan - work, makespan);
-  } catch (const Error& error) {
-    std::fprintf(stderr, "error: %s\n", error.message().c_str());
-    return 1;
-  }
+    return 0;
+  });
 }

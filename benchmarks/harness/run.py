@@ -209,10 +209,11 @@ def summary(lines):
 
 
 def merge(path, lines):
-    """Puts lines into a file of results; they replace those of the same point."""
+    """Puts lines into a file of results; they replace those of the same point, whoever's they are:
+    a row compares what was measured in one run."""
     def point(line):
         return tuple(json.dumps(line.get(key)) for key in
-                     ("suite", "subject", "metric", "threads", "machine", *SETTINGS))
+                     ("suite", "metric", "threads", "machine", *SETTINGS))
     path = pathlib.Path(path)
     old = ([json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
            if path.exists() else [])

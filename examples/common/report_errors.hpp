@@ -5,22 +5,29 @@
 
 #include <weft/core/error.hpp>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 
 namespace examples {
 
-//! What `program()` returns; where it throws, the message goes to stderr, and this returns 1.
+//! What `program()` returns; where it throws, or its output cannot be written, a message goes to
+//! stderr, and this returns `failed`.
 template <class Program>
-int report_errors(const Program& program) {
+int report_errors(const Program& program, int failed = 1) {
   try {
-    return program();
+    const int status = program();
+    if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+      throw weft::SystemError(weft::text("cannot write the output: ", std::strerror(errno)));
+    }
+    return status;
   } catch (const weft::Error& error) {
     std::fprintf(stderr, "error: %s\n", error.message().c_str());
   } catch (const std::exception& error) {
     std::fprintf(stderr, "error: %s\n", error.what());
   }
-  return 1;
+  return failed;
 }
 
 //! Whether `write()` could write a file without which a run goes on; if not, says so:

@@ -4,6 +4,11 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <cctype>
+#include <string>
+#include <string_view>
+
 namespace examples {
 
 void add_product_precision(CLI::App& app, std::string& precision, const std::string& help,
@@ -39,9 +44,25 @@ std::optional<weft::optim::LossScaling> loss_scaling_of(const RunOptions& o) {
   return weft::optim::LossScaling{};
 }
 
+namespace {
+
+//! A word as a shell takes it.
+std::string quoted(const std::string& word) {
+  const auto is_plain = [](unsigned char c) {
+    return std::isalnum(c) != 0 ||
+           std::string_view("_@%+=:,./-").find(static_cast<char>(c)) != std::string_view::npos;
+  };
+  if (!word.empty() && std::ranges::all_of(word, is_plain)) return word;
+  std::string out = "'";
+  for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+}  // namespace
+
 std::string command_line(int argc, char** argv) {
   std::string line;
-  for (int i = 0; i < argc; ++i) line += (i > 0 ? " " : "") + std::string(argv[i]);
+  for (int i = 0; i < argc; ++i) line += (i > 0 ? " " : "") + quoted(argv[i]);
   return line;
 }
 

@@ -8,6 +8,8 @@
 //
 // It ends with 0, with 1 where two files differ, and with 2 where one cannot be read.
 
+#include "../common/report_errors.hpp"
+
 #include <weft/core/bfloat16.hpp>
 #include <weft/core/error.hpp>
 #include <weft/core/fingerprint.hpp>
@@ -17,7 +19,6 @@
 #include <cmath>
 #include <cstdio>
 #include <cstring>
-#include <exception>
 #include <optional>
 #include <span>
 #include <string>
@@ -125,7 +126,7 @@ std::string difference(const SafetensorsFile& a, const SafetensorsFile& b,
     if (std::memcmp(&(*x)[i], &(*y)[i], sizeof(double)) == 0) continue;
     ++count;
     const double apart = std::abs((*x)[i] - (*y)[i]);
-    if (apart > most || std::isnan(apart)) {
+    if (count == 1 || apart > most || std::isnan(apart)) {
       most = apart;
       furthest = i;
     }
@@ -161,15 +162,13 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: weft-inspect FILE [OTHER]\n");
     return 2;
   }
-  try {
-    const SafetensorsFile file(argv[1]);
-    if (argc == 3) return compare(file, SafetensorsFile(argv[2])) ? 0 : 1;
-    show(file);
-    return 0;
-  } catch (const Error& error) {
-    std::fprintf(stderr, "error: %s\n", error.message().c_str());
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "error: %s\n", error.what());
-  }
-  return 2;
+  constexpr int failed = 2;  // 1: the files differ
+  return examples::report_errors(
+      [&] {
+        const SafetensorsFile file(argv[1]);
+        if (argc == 3) return compare(file, SafetensorsFile(argv[2])) ? 0 : 1;
+        show(file);
+        return 0;
+      },
+      failed);
 }

@@ -132,6 +132,7 @@ int train_command(const Options& options, Strategy& ranks) {
   };
   weft::train::RunFolder folder(options.folder);
   if (reports) folder.claim();
+  if (reports && !o.run.resume) folder.expect_no_run();
   if (o.run.resume) weft::train::expect_config(folder, config_of_model());
   const auto train_words = read_words(o.train);
   const auto vocabulary = o.run.resume ? load_vocabulary(folder.vocabulary("words"))

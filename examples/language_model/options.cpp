@@ -93,6 +93,7 @@ Options parse_options(int argc, char** argv, const std::string& strategy, int pi
   app.option_defaults()->ignore_underscore()->always_capture_default();
   app.set_version_flag("--version", std::string("weft ") + weft::version);
   app.set_config("--config", "", "Read options from this TOML or INI file");
+  app.allow_config_extras(CLI::config_extras_mode::error);
   Options options;
   options.ranks = default_ranks;
   if (pipeline > 0) {

@@ -5,6 +5,7 @@
 
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
+#include <weft/data/words.hpp>
 
 #include <nlohmann/json.hpp>
 
@@ -46,14 +47,10 @@ class Pieces {
   //! The pieces of a line that spaces separate; what the model does not know is "<unk>".
   [[nodiscard]] std::vector<weft::token_t> encode(std::string_view line) const {
     std::vector<weft::token_t> tokens;
-    while (!line.empty()) {
-      const auto end = std::min(line.find(' '), line.size());
-      if (end > 0) {
-        const auto found = numbers_.find(line.substr(0, end));
-        tokens.push_back(found == numbers_.end() ? unknown_ : found->second);
-      }
-      line.remove_prefix(std::min(end + 1, line.size()));
-    }
+    weft::data::for_each_piece(line, [&](std::string_view piece) {
+      const auto found = numbers_.find(piece);
+      tokens.push_back(found == numbers_.end() ? unknown_ : found->second);
+    });
     return tokens;
   }
 

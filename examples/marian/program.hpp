@@ -4,6 +4,7 @@
 #pragma once
 
 #include "../common/report_errors.hpp"
+#include "../common/standard_input.hpp"
 #include "sentences.hpp"
 #include "translator.hpp"
 
@@ -12,7 +13,6 @@
 #include <CLI/CLI.hpp>
 
 #include <cstdio>
-#include <iostream>
 #include <map>
 #include <optional>
 #include <string>
@@ -68,9 +68,9 @@ int run(int argc, char** argv) {
     settings.renormalize = renormalize.value_or(settings.renormalize);
     settings.rules = rules;
     if (max_length) settings.max_length_b = *max_length - 2;
-    std::vector<std::string> lines;
-    for (std::string line; std::getline(std::cin, line);) {
-      lines.push_back(sentences ? sentences->split(line) : std::move(line));
+    auto lines = examples::lines_of_standard_input();
+    if (sentences) {
+      for (std::string& line : lines) line = sentences->split(line);
     }
     for (const auto& line : translator.translate(lines, settings, batch)) {
       std::printf("%s\n", (sentences ? sentences->join(line) : line).c_str());

@@ -36,7 +36,7 @@ class Sentences {
   //! The sentence of some pieces. What stands for no text, such as "<unk>", is left out.
   [[nodiscard]] std::string join(std::string_view pieces) const {
     std::string text;
-    weft::data::for_each_word(pieces, [&](std::string_view piece) {
+    weft::data::for_each_piece(pieces, [&](std::string_view piece) {
       if (piece == "<unk>" || piece == "<pad>" || piece == "</s>") return;
       text.append(text.empty() ? "" : " ").append(piece);
     });

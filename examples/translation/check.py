@@ -102,6 +102,22 @@ class Translation(unittest.TestCase):
         self.assertLessEqual(set(lines[0].split()), set(WORDS))
         self.assertEqual(lines[1], "")
         self.assertIn("1 words are not in the vocabulary", run.stderr)
+        other_ends = self.run_program("translate", self.folder / "model", stdin="\ufeff" + "eins zwei "
+                                      "drei vier fuenf\r\n\r\nacht acht unbekannt\r\n")
+        self.assertEqual((other_ends.stdout, other_ends.stderr), (run.stdout, run.stderr))
+
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            run = subprocess.run([DATA_PARALLEL, "translate", self.folder / "model"], input="eins\n",
+                                 stdout=full, stderr=subprocess.PIPE, text=True, timeout=60,
+                                 check=False)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("cannot write the output: No space left on device", run.stderr)
+        descriptor = os.open(self.folder, os.O_RDONLY)
+        run = subprocess.run([DATA_PARALLEL, "translate", self.folder / "model"], stdin=descriptor,
+                             capture_output=True, text=True, timeout=60, check=False)
+        os.close(descriptor)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("cannot read standard input: Is a directory", run.stderr)
 
         for precision in ("float32", "bfloat16"):
             score = self.run_program("evaluate", self.folder / "model", "--source",
@@ -146,6 +162,7 @@ class Translation(unittest.TestCase):
         process.send_signal(signal.SIGTERM)
         stderr = process.communicate(timeout=60)[1]
         self.assertEqual(process.returncode, 128 + signal.SIGTERM, stderr)
+        self.assertIn(f"{self.folder / 'parts'} --source", stderr)
         self.assertIn("--resume", stderr)
         resumed = self.run_program(*command[1:], "--resume")
         self.assertEqual(resumed.returncode, 0, resumed.stderr)
@@ -181,7 +198,7 @@ class Translation(unittest.TestCase):
                      "there will be no report", "there will be no trace"):
             self.assertEqual(run.stderr.count(said), 1, run.stderr)
         self.assertTrue((self.folder / "model/average.safetensors").exists())
-        run = self.train("--max-epochs", 2, "--log", "/dev/full")
+        run = self.train("--max-epochs", 2, "--log", "/dev/full", model="full")
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertEqual(run.stderr.count("cannot write /dev/full"), 1, run.stderr)
 
@@ -222,7 +239,7 @@ class Translation(unittest.TestCase):
                 continue
             run = self.train("--max-updates", 12, "--trace", self.folder / "trace.json",
                              *([] if processes else ["--devices", 2]), program=program,
-                             processes=processes)
+                             processes=processes, model=f"of {processes}")
             self.assertEqual(run.returncode, 0, run.stderr)
             events = json.loads((self.folder / "trace.json").read_text())["traceEvents"]
             names = {event["args"]["name"] for event in events if event["ph"] == "M"}
@@ -374,10 +391,11 @@ class Translation(unittest.TestCase):
         run = self.train("--resume", "--max-epochs", 2, model="parts", program=SINGLE)
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assert_same_files("whole", "parts", "epoch-2.safetensors", "state.safetensors")
-        run = self.train("--max-epochs", 1, model="parts", program=SINGLE)  # another one
-        self.assertEqual(run.returncode, 0, run.stderr)
-        self.assertFalse((self.folder / "parts/subwords.codes").exists())
-        self.assertIn("eins", self.vocabulary("parts"))
+        words = self.vocabulary("parts")
+        self.refused(self.train("--max-epochs", 1, model="parts", program=SINGLE),
+                     "parts holds another run: resume it, or choose another folder")
+        self.assertTrue((self.folder / "parts/subwords.codes").exists())
+        self.assertEqual(self.vocabulary("parts"), words)
 
     def test_a_run_goes_on_with_what_it_began_with(self):
         codes = self.folder / "bpe"
@@ -436,9 +454,10 @@ class Translation(unittest.TestCase):
                              corpus=self.corpus("more"))
             self.assertEqual(run.returncode, 0, run.stderr)
         self.assert_same_files("given", "trained", "subwords.model", "epoch-1.safetensors")
-        self.refused(self.train("--train-subwords", 100000), "100000 pieces", "too high")
+        self.refused(self.train("--train-subwords", 100000, model="other"), "100000 pieces",
+                     "too high")
         (self.folder / "no.model").write_text("#version: 0.2\ne i\n")
-        self.refused(self.train("--subwords", self.folder / "no.model"), "no.model",
+        self.refused(self.train("--subwords", self.folder / "no.model", model="other"), "no.model",
                      "not a SentencePiece model")
 
     @unittest.skipIf(os.environ.get("WEFT_SENTENCE_PIECE") != "0", "built with SentencePiece")
@@ -481,6 +500,17 @@ class Translation(unittest.TestCase):
             run = self.run_program(*arguments)
             self.assertNotEqual(run.returncode, 0, arguments)
             self.assertIn(part, run.stderr + run.stdout)
+
+    def test_options_come_from_a_file_whose_keys_are_known(self):
+        config = self.folder / "run.toml"
+        command = ["--config", config, "train", self.folder / "my model", *self.corpus()]
+        for text, said in (("[train]\nwarmupp = 7\n", "warmupp"), ("[trian]\nwarmup = 7\n", "trian"),
+                           ("tokens = 100\n", "tokens")):
+            config.write_text(text)
+            self.refused(self.run_program(*command, program=SINGLE), said)
+        config.write_text("[train]\nmax-epochs = 1\ntokens = 600\n")
+        run = self.run_program(*command, program=SINGLE)
+        self.assertEqual(run.returncode, 0, run.stderr)
 
     def test_more_devices_than_sentences(self):
         self.write("few", pairs(3))

@@ -7,6 +7,7 @@
 #include "../common/run_log.hpp"
 #include "../common/run_report.hpp"
 #include "../common/run_trace.hpp"
+#include "../common/standard_input.hpp"
 #include "corpora.hpp"
 #include "model.hpp"
 #include "options.hpp"
@@ -36,7 +37,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <functional>
-#include <iostream>
 #include <memory>
 #include <string>
 #include <utility>
@@ -87,6 +87,14 @@ inline weft::comm::Facts facts_of(const TrainOptions& o) {
           {"--weight-decay", weft::text(o.weight_decay)},
           {"--score", weft::text(o.score)},
           {"--chunk", weft::text(o.chunk)}};
+}
+
+//! The same of what ranks send, where it is not what one device computes.
+inline weft::comm::Facts facts_of(const weft::Exchange& exchange) {
+  weft::comm::Facts facts;
+  if (exchange.order == weft::Order::fast) facts.emplace_back("--order", "fast");
+  if (exchange.wire == weft::Wire::bfloat16) facts.emplace_back("--wire", "bfloat16");
+  return facts;
 }
 
 //! The search's settings for a target vocabulary.
@@ -217,6 +225,7 @@ int train_command(const Options& options, Strategy& devices) {
   };
   weft::train::RunFolder folder(o.folder);
   if (reports) folder.claim();
+  if (reports && !o.run.resume) folder.expect_no_run();
   if (o.run.resume) weft::train::expect_config(folder, weft::train::config_of(shape));
   auto train_pairs = read_pairs(o.train, "training corpus");
   auto valid_pairs = read_pairs(o.valid, "validation corpus");
@@ -243,6 +252,7 @@ int train_command(const Options& options, Strategy& devices) {
 
   // What is the same on all ranks, and whenever the run goes on.
   auto facts = detail::facts_of(o);
+  for (const auto& fact : detail::facts_of(options.exchange)) facts.push_back(fact);
   for (const auto& [name, value] : fingerprints(words)) facts.emplace_back(name, value);
   for (const auto& [name, corpus] :
        {std::pair("training", &training.corpus), std::pair("validation", &validation.corpus)}) {
@@ -422,8 +432,7 @@ int train_command(const Options& options, Strategy& devices) {
 template <class Strategy>
 int translate_command(const Options& options) {
   detail::LoadedModel<Strategy> model(options, options.translate);
-  std::vector<std::string> lines;
-  for (std::string line; std::getline(std::cin, line);) lines.push_back(std::move(line));
+  const auto lines = examples::lines_of_standard_input();
   for (const auto& line :
        detail::translate_lines(model.strategy, lines, model.words, options.translate)) {
     std::printf("%s\n", line.c_str());

@@ -6,6 +6,7 @@ Each run has to end soon, leave no process, and go on to the bytes of a run that
 """
 import os
 import pathlib
+import re
 import random
 import signal
 import subprocess
@@ -65,7 +66,7 @@ class Runs:
     def processes(self, model):
         """The process of each rank of a run, by the rank's number."""
         found = {}
-        listed = subprocess.run(["pgrep", "-f", f"^{self.program} .*{self.folder / model} "],
+        listed = subprocess.run(["pgrep", "-f", f"^{re.escape(str(self.program))} .*{self.folder / model} "],
                                 capture_output=True, text=True, check=False).stdout.split()
         for pid in listed:
             try:

@@ -190,6 +190,16 @@ class Torch(WithFolder):
         self.assertIn("none: No such file", self.refused("torch-to-weft", self.folder / "none",
                                                          self.folder / "out"))
 
+    def test_headers_that_cannot_be_are_refused(self):
+        good = '"x": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}'
+        for header in ('{"x": {"dtype": "F32", "shape": [Infinity], "data_offsets": [0, 0]}}',
+                       '{"__metadata__": null}', '{"__metadata__": {"a": 1}}',
+                       f"{{{good}, {good}}}", '{"x": ' + "[" * 100_000):
+            path = self.folder / "file.safetensors"
+            path.write_bytes(struct.pack("<Q", len(header)) + header.encode())
+            with self.assertRaisesRegex(convert.Refused, "is not a safetensors file"):
+                convert.read(str(path))
+
     def test_options_that_make_no_sense_are_refused(self):
         path = DATA / "nn_transformer.torch.safetensors"
         self.assertIn("should be NAME=PYTORCH'S NAME",
