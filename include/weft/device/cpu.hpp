@@ -26,7 +26,8 @@ namespace weft {
 //! A share of the machine's cores: memory, a worker, and a team of threads for its loops.
 //!
 //! Operations are synchronous: they return when their result is there. Four devices of one thread
-//! and one device of four threads are equally good on a machine with four cores.
+//! and one device of four threads are equally good on a machine with four cores. One thread calls
+//! them at a time: ranks that are threads have a device each.
 class Cpu {
  public:
   using Lanes = CpuLanes;
