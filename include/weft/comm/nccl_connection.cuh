@@ -154,7 +154,8 @@ class NcclConnection {
   //! is given up, it is aborted.
   template <class Check>
   void settle(ncclResult_t result, const Check& check) {
-    // NCCL has queued a group in less time than a sleep takes.
+    // A thread of NCCL's queues the group; to sleep takes 100 microseconds, and that should take
+    // less. (Not run.)
     const auto soon = std::chrono::steady_clock::now() + std::chrono::microseconds(200);
     try {
       while (result == ncclInProgress) {
