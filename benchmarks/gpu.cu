@@ -130,13 +130,13 @@ void roofs(Cuda& device, index_t bytes, index_t n) {
   }
   const auto a = numbers(device, {n, n}), b = numbers(device, {n, n});
   const Tensor<float, Cuda> c(device, {n, n});
-  const Tensor<Bfloat16, Cuda> a16(device, {n * n}), b16(device, {n * n});
+  const Tensor<Bfloat16, Cuda> a16(device, {n * n}), b16(device, {n * n}), c16(device, {n * n});
   ops::convert(device, n * n, a.data(), a16.data());
   ops::convert(device, n * n, b.data(), b16.data());
   const double work = 2e-12 * static_cast<double>(n) * static_cast<double>(n * n);
   const weft::detail::CublasProduct product{false, false, n, n, n, n, n, n};
   report("roof.product", "cublas_bfloat16", "teraflops_per_second", work, seconds(device, [&] {
-           device.multiply(product, {a16.data(), b16.data(), c.data()}, false);
+           device.multiply(product, {a16.data(), b16.data(), c16.data()}, false);
          }));
   for (const auto precision :
        {ProductPrecision::float32, ProductPrecision::tf32, ProductPrecision::bfloat16}) {
@@ -204,7 +204,8 @@ struct AttentionInputs {
 
 //! Attention alone, of sequences of a length. Causal attention is counted as half.
 template <index_t Size>
-void attention(Cuda& device, const AttentionInputs& inputs, index_t length, bool causal) {
+void attention(Cuda& device, ProductPrecision precision, const AttentionInputs& inputs,
+               index_t length, bool causal) {
   constexpr index_t C = attention_channels, H = C / Size;
   const index_t tokens = inputs.q.shape().rows();
   const std::vector<index_t> lengths(static_cast<std::size_t>(tokens / length), length);
@@ -214,33 +215,33 @@ void attention(Cuda& device, const AttentionInputs& inputs, index_t length, bool
   const double work =
       4e-12 * static_cast<double>(tokens) * static_cast<double>(length * C) / (causal ? 2.0 : 1.0);
   const std::string name = text("head_", Size, ".length_", length, causal ? ".causal" : "");
-  for (const auto precision : {ProductPrecision::bfloat16, ProductPrecision::float32}) {
-    device.set_product_precision(precision);
-    // Rows are what modules make them: rounded where products are.
-    using Factor = ops::Factor<Cuda>;
-    const Factor q(inputs.q), k(inputs.k), v(inputs.v), dy(inputs.dy);
-    const auto result = [&] { return Factor(device, {tokens, C}); };
-    const Factor y = result(), dq = result(), dk = result(), dv = result();
-    const auto in = [&](const auto& x) { return ops::AnyHeadRows(x.numbers(), C); };
-    const auto out = [&](const auto& x) { return ops::AnyHeadRows(x.target().numbers, C); };
-    report_attention(device, "attention.forward." + name, precision, work, [&] {
-      ops::attention(device, problem, in(q), in(k), in(v), out(y), log_sums.data(),
-                     ops::HeadSize<Size>());
-    });
-    report_attention(device, "attention.backward." + name, precision, 2.5 * work, [&] {
-      ops::attention_backward(device, problem, in(q), in(k), in(v), in(y), log_sums.data(), in(dy),
-                              out(dq), out(dk), out(dv), ops::HeadSize<Size>());
-    });
-  }
+  device.set_product_precision(precision);
+  // Rows are what modules make them: rounded where products are.
+  using Factor = ops::Factor<Cuda>;
+  const Factor q(inputs.q), k(inputs.k), v(inputs.v), dy(inputs.dy);
+  const auto result = [&] { return Factor(device, {tokens, C}); };
+  const Factor y = result(), dq = result(), dk = result(), dv = result();
+  const auto in = [&](const auto& x) { return ops::AnyHeadRows(x.numbers(), C); };
+  const auto out = [&](const auto& x) { return ops::AnyHeadRows(x.target().numbers, C); };
+  report_attention(device, "attention.forward." + name, precision, work, [&] {
+    ops::attention(device, problem, in(q), in(k), in(v), out(y), log_sums.data(),
+                   ops::HeadSize<Size>());
+  });
+  report_attention(device, "attention.backward." + name, precision, 2.5 * work, [&] {
+    ops::attention_backward(device, problem, in(q), in(k), in(v), in(y), log_sums.data(), in(dy),
+                            out(dq), out(dk), out(dv), ops::HeadSize<Size>());
+  });
 }
 
 void attention_of_lengths(Cuda& device, index_t tokens, const std::vector<index_t>& lengths) {
   const auto array = [&] { return numbers(device, {tokens, attention_channels}); };
   const AttentionInputs inputs{array(), array(), array(), array()};
-  for (const index_t length : lengths) {
-    for (const bool causal : {false, true}) {
-      attention<64>(device, inputs, length, causal);
-      attention<128>(device, inputs, length, causal);
+  for (const auto precision : {ProductPrecision::bfloat16, ProductPrecision::float32}) {
+    for (const index_t length : lengths) {
+      for (const bool causal : {false, true}) {
+        attention<64>(device, precision, inputs, length, causal);
+        attention<128>(device, precision, inputs, length, causal);
+      }
     }
   }
 }
@@ -314,6 +315,22 @@ void encoder_layer(Cuda& device, const std::string& suite, index_t sequences, in
     one(".backward", apart[1]);
     one(".step", apart[2]);
     one(".all", all);
+    // As training calls it, with nothing that waits.
+    constexpr int calls = 100;
+    const auto queued = [&](const char* part, const std::function<void()>& call) {
+      report(suite + part, subject, "calls_per_second", calls, seconds(device, [&] {
+               for (int i = 0; i < calls; ++i) {
+                 call();
+                 (void)device.stream();  // launches what a graph would wait with
+               }
+             }));
+    };
+    queued(".step_queued", step);
+    queued(".all_queued", [&] {
+      forward();
+      backward();
+      step();
+    });
   }
   device.set_graphs(false);
 }

@@ -16,6 +16,7 @@ import torch.nn.functional as F
 from torch import nn
 
 REPEATS = 10
+CALLS = 100  # of what is measured with nothing that waits between
 LEAST_WARM_UP, WARM_UP_S = 5, 0.3  # of rounds and of seconds, as benchmarks/gpu.cu does
 SMALL = "--small" in sys.argv[1:]
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -90,6 +91,11 @@ def attention(tokens, length, size, causal):
            seconds(lambda: torch.autograd.grad(y, (q, k, v), dy, retain_graph=True)))
 
 
+def product(n):
+    a, b = (torch.randn(n, n, device=DEVICE, dtype=torch.bfloat16) for _ in range(2))
+    report("product", "torch_bfloat16", "teraflops_per_second", 2e-12 * n**3, seconds(lambda: a @ b))
+
+
 def adam(n):
     parameter = nn.Parameter(torch.randn(n, device=DEVICE))
     parameter.grad = torch.randn_like(parameter)
@@ -136,11 +142,18 @@ def encoder_layer(sequences, length):
             backward()
             step()
 
+        def queued(call):
+            for _ in range(CALLS):
+                call()
+
         def measure():
             times = seconds_of_each(forward, backward, step)
             for part, time_s in zip((".forward", ".backward", ".step", ".all"),
                                     [*times, seconds(everything)]):
                 report("encoder_layer" + part, subject, "calls_per_second", 1, time_s)
+            for part, call in ((".step_queued", optimizer.step), (".all_queued", everything)):
+                report("encoder_layer" + part, subject, "calls_per_second", CALLS,
+                       seconds(lambda: queued(call)))
 
         attempt("encoder_layer", subject, measure)
     forget()
@@ -229,7 +242,7 @@ def attention_of_lengths():
 
 
 SUITES = {
-    "roofs": lambda: None,  # of the GPU, not of PyTorch
+    "roofs": lambda: attempt("product", "torch_bfloat16", lambda: product(64 if SMALL else 8192)),
     "language_model": language_models,
     "transformer": transformer,
     "encoder_layer": lambda: encoder_layer(*((1, 5) if SMALL else (50, 80))),

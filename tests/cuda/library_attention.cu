@@ -225,7 +225,7 @@ TEST_CASE("what a library is not asked for, or refuses, is weft's own") {
     CHECK(HostAttention::asked.size() == 2);
   }
   SECTION("too much workspace") {
-    const WithHostAttention library((index_t{1} << 30) + 1);
+    const WithHostAttention library(Cuda().memory_bytes() / 8 + 1);
     CHECK(is_own(8, themselves, nothing_dropped));
     CHECK(HostAttention::asked.size() == 2);
   }

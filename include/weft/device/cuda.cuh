@@ -57,6 +57,9 @@ class Cuda {
     detail::expect_success(cudaDeviceGetAttribute(&shared_bytes_of_block_,
                                                   cudaDevAttrMaxSharedMemoryPerBlockOptin, gpu_),
                            "asking for a block's shared memory");
+    std::size_t free = 0, total = 0;
+    detail::expect_success(cudaMemGetInfo(&free, &total), "asking for the GPU's memory");
+    memory_bytes_ = static_cast<index_t>(total);
     queue_.begin();
     detail::expect_success(cudaEventCreateWithFlags(&reached_, cudaEventDisableTiming),
                            "creating an event");
@@ -76,6 +79,8 @@ class Cuda {
   [[nodiscard]] int gpu() const { return gpu_; }
   //! How much shared memory a block of a kernel may have.
   [[nodiscard]] index_t shared_bytes_of_block() const { return shared_bytes_of_block_; }
+  //! How much memory the GPU has, whoever uses it.
+  [[nodiscard]] index_t memory_bytes() const { return memory_bytes_; }
   //! The stream of its operations, with all that were called before.
   [[nodiscard]] cudaStream_t stream() {
     activate();
@@ -218,13 +223,15 @@ class Cuda {
   //! lanes need not meet, and few rows keep more of the GPU busy.
   template <class F>
   void for_rows(index_t n, index_t cost, const F& f) {
-    constexpr index_t most_for_a_warp = detail::is_by_element<F> ? 1023 : 4096;
-    if (cost <= most_for_a_warp) {
-      constexpr index_t rows = detail::block_threads / 32;
-      launch(detail::name_of_kernel<F>(), {(n + rows - 1) / rows, detail::block_threads},
-             detail::warp_a_row<F>, f, n);
+    constexpr int threads = detail::row_threads<F>;
+    if constexpr (requires { f.lies_in_quads(); }) {
+      if (f.lies_in_quads()) {
+        launch_rows<CudaQuadLanes<32, true>, CudaQuadLanes<threads, true>>(n, cost, f);
+      } else {
+        launch_rows<CudaQuadLanes<32, false>, CudaQuadLanes<threads, false>>(n, cost, f);
+      }
     } else {
-      launch(detail::name_of_kernel<F>(), {n, detail::row_threads<F>}, detail::block_a_row<F>, f);
+      launch_rows<CudaLanes<32>, CudaLanes<threads>>(n, cost, f);
     }
   }
 
@@ -276,6 +283,20 @@ class Cuda {
   }
 
  private:
+  //! Of `for_rows`, with the lanes of a warp or those of a block.
+  template <class WarpLanes, class BlockLanes, class F>
+  void launch_rows(index_t n, index_t cost, const F& f) {
+    constexpr index_t most_for_a_warp = detail::is_by_element<F> ? 1023 : 4096;
+    if (cost <= most_for_a_warp) {
+      constexpr index_t rows = detail::block_threads / 32;
+      launch(detail::name_of_kernel<F>(), {(n + rows - 1) / rows, detail::block_threads},
+             detail::warp_a_row<WarpLanes, F>, f, n);
+    } else {
+      launch(detail::name_of_kernel<F>(), {n, detail::row_threads<F>},
+             detail::block_a_row<BlockLanes, F>, f);
+    }
+  }
+
   static constexpr MemorySource gpu_memory{
       256,  // what cuBLASLt wants of its workspace
       [](index_t bytes) -> Segment {
@@ -339,6 +360,7 @@ class Cuda {
   ProductPrecision product_precision_ = ProductPrecision::float32;
   int gpu_ = 0;
   int shared_bytes_of_block_ = 0;
+  index_t memory_bytes_ = 0;
   detail::CudaQueue queue_;
   cudaEvent_t reached_ = nullptr;  // where the stream was when another was told to wait for it
   std::atomic<index_t> waits_{0};
@@ -356,7 +378,7 @@ class Cuda {
 inline void Cuda::expect_code() const {
   cudaFuncAttributes attributes{};
   const cudaError_t status =
-      cudaFuncGetAttributes(&attributes, detail::block_a_row<detail::NothingRow>);
+      cudaFuncGetAttributes(&attributes, detail::block_a_row<CudaLanes<256>, detail::NothingRow>);
   if (status == cudaSuccess) return;
   cudaDeviceProp gpu{};
   cudaGetDeviceProperties(&gpu, gpu_);

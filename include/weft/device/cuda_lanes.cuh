@@ -22,14 +22,14 @@ inline constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
 
 }  // namespace detail
 
-//! What CpuLanes is for a thread, for 32 threads of a warp or the 256 or 1,024 of a block.
+//! What CpuLanes is for a thread, for 32 threads of a warp or the 256, 512 or 1,024 of a block.
 //!
 //! A warp takes 128 columns at a time and a thread four of them, 32 apart: neighbours read
 //! neighbouring words, and one call of Philox decides all four. A column belongs to the same thread
 //! in every walk over a row. Every sum has a fixed order: that of a thread's columns, then CUB's.
 template <int Threads>
 struct CudaLanes {
-  static_assert(Threads == 32 || Threads == 256 || Threads == 1024);
+  static_assert(Threads == 32 || Threads == 256 || Threads == 512 || Threads == 1024);
 
   static constexpr int warp = 32;        //!< threads of a warp
   static constexpr index_t group = 128;  //!< columns of a warp's turn
@@ -157,14 +157,45 @@ struct CudaLanes {
     return {shift, sum_of(exps), sum_of(total)};
   }
 
- private:
+  //! The sum of a number that each lane has, on every lane.
   __device__ static float sum_of(float value) {
     return reduce(value, [](float a, float b) { return a + b; });
   }
+  //! The largest of a number that each lane has, on every lane.
   __device__ static float largest_of(float value) {
     return reduce(value, [](float a, float b) { return a > b ? a : b; });
   }
 
+  //! The sums of several, which wait for one another once.
+  template <int Count>
+  __device__ static void sum_all(float (&numbers)[Count]) {
+#pragma unroll
+    for (int i = 0; i < Count; ++i) {
+#pragma unroll
+      for (int away = warp / 2; away > 0; away /= 2) {
+        numbers[i] += __shfl_xor_sync(~0u, numbers[i], away);
+      }
+    }
+    if constexpr (Threads > warp) {
+      __shared__ alignas(16) float of_warps[Count][Threads / warp];
+#pragma unroll
+      for (int i = 0; i < Count; ++i) {
+        if (thread() % warp == 0) of_warps[i][thread() / warp] = numbers[i];
+      }
+      __syncthreads();
+#pragma unroll
+      for (int i = 0; i < Count; ++i) {
+        numbers[i] = 0.0f;
+#pragma unroll
+        for (int of_warp = 0; of_warp < Threads / warp; ++of_warp) {
+          numbers[i] += of_warps[i][of_warp];
+        }
+      }
+      __syncthreads();  // the next sums may be written
+    }
+  }
+
+ private:
   //! The same value on every lane.
   template <class Operation>
   __device__ static float reduce(float value, Operation operation) {

@@ -7,16 +7,25 @@
 
 #include <weft/core/index.hpp>
 #include <weft/device/cuda_lanes.cuh>
+#include <weft/device/cuda_quad_lanes.cuh>
 
 namespace weft::detail {
 
 inline constexpr int block_threads = 256;
 
-//! Calls `f(lanes, row)` with a warp for each of n rows.
+//! Blocks that a multiprocessor is to have room for, by which the compiler limits registers: as
+//! many as a kernel says by `row_blocks`; 0 leaves it to the compiler.
 template <class F>
-__global__ void __launch_bounds__(block_threads) warp_a_row(F f, index_t n) {
+inline constexpr int row_blocks = 0;
+template <class F>
+requires requires { F::row_blocks; }
+inline constexpr int row_blocks<F> = F::row_blocks;
+
+//! Calls `f(lanes, row)` with a warp for each of n rows.
+template <class Lanes, class F>
+__global__ void __launch_bounds__(block_threads, row_blocks<F>) warp_a_row(F f, index_t n) {
   const index_t row = (static_cast<index_t>(blockIdx.x) * block_threads + threadIdx.x) / 32;
-  if (row < n) f(CudaLanes<32>{}, row);
+  if (row < n) f(Lanes(), row);
 }
 
 //! Threads of a block that has a row: as many as a kernel says by `row_threads`, or 256.
@@ -27,9 +36,9 @@ requires requires { F::row_threads; }
 inline constexpr int row_threads<F> = F::row_threads;
 
 //! Calls `f(lanes, row)` with a block for each row.
-template <class F>
-__global__ void __launch_bounds__(row_threads<F>) block_a_row(F f) {
-  f(CudaLanes<row_threads<F>>{}, static_cast<index_t>(blockIdx.x));
+template <class Lanes, class F>
+__global__ void __launch_bounds__(row_threads<F>, row_blocks<F>) block_a_row(F f) {
+  f(Lanes(), static_cast<index_t>(blockIdx.x));
 }
 
 //! Whether each number that a kernel writes comes of its own column, so that lanes need not meet.

@@ -9,6 +9,7 @@
 #include <weft/core/host_device.hpp>
 #include <weft/core/simd.hpp>
 #include <weft/core/simd_narrow.hpp>
+#include <weft/core/simd_quad.hpp>
 #include <weft/ops/check.hpp>
 #include <weft/ops/check_finite.hpp>
 #include <weft/ops/dropout.hpp>
@@ -89,6 +90,8 @@ struct BiasActivationRow {
   AnyFloats<void> y;
   index_t C;
 
+  [[nodiscard]] bool lies_in_quads() const { return simd::lie_in_quads(C, bias, x, y); }
+
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
     const AnyFloats<const void> in = x + n * C;
@@ -107,6 +110,8 @@ struct ReluBackwardRow {
   AnyFloats<const void> y, dy;
   AnyFloats<void> dx;
   index_t C;
+
+  [[nodiscard]] bool lies_in_quads() const { return simd::lie_in_quads(C, y, dy, dx); }
 
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
@@ -127,6 +132,8 @@ struct ActivationBackwardRow {
   AnyFloats<const void> x, dy;
   AnyFloats<void> dx;
   index_t C;
+
+  [[nodiscard]] bool lies_in_quads() const { return simd::lie_in_quads(C, bias, x, dy, dx); }
 
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {

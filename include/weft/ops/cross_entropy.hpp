@@ -8,6 +8,7 @@
 #include <weft/core/exp_sum.hpp>
 #include <weft/core/host_device.hpp>
 #include <weft/core/simd.hpp>
+#include <weft/core/simd_quad.hpp>
 #include <weft/ops/check.hpp>
 #include <weft/ops/check_finite.hpp>
 #include <weft/ops/factor.hpp>
@@ -34,6 +35,10 @@ struct CrossEntropyRow {
   AnyFloats<void> dlogits;  // may be null
   float* losses;
   index_t V, stride, dstride;  // of logits and dlogits
+
+  [[nodiscard]] bool lies_in_quads() const {
+    return simd::lie_in_quads(stride, logits, bias) && simd::lie_in_quads(dstride, dlogits);
+  }
 
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {

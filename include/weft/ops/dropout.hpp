@@ -8,6 +8,7 @@
 #include <weft/core/error.hpp>
 #include <weft/core/host_device.hpp>
 #include <weft/core/philox.hpp>
+#include <weft/core/simd_quad.hpp>
 #include <weft/device/lanes.hpp>
 #include <weft/ops/check.hpp>
 #include <weft/ops/check_finite.hpp>
@@ -77,22 +78,22 @@ struct DropoutMask {
     for_each(lanes, row, n, [&](auto c, auto factor) { put(c, find(c, factor)); });
   }
 
-  //! The same over the columns of one of many lanes of a GPU, which takes a quarter of each group:
-  //! one call decides all of its columns.
+  //! The same over the columns of one of many lanes of a GPU, which take four neighbours at a time
+  //! and tell each other what they decided.
   template <class Lanes, class Find, class Put>
   WEFT_HOST_DEVICE void map(Lanes lanes, RowKey row, index_t n, Find find, Put put) const {
     if (!active()) {
-      const auto find_all = [&](index_t c) { return find(c, 1.0f); };
-      lanes.map(n, find_all, put);
+      lanes.map(
+          n, [&](auto c) { return find(c, 1.0f); }, put);
       return;
     }
-    lanes.for_each_group(n, [&](index_t group) {
-      const auto words = lane_words(row, group, lanes.thread());
-      const auto find_turn = [&](int turn, index_t c) {
-        return find(c, lane_factor(words, turn, lanes.thread()));
-      };
-      lanes.map_group(group, n, find_turn, put);
-    });
+    const auto decide = [&](index_t group, int place) {
+      return unsigned{kept(lane_words(row, group, place))};
+    };
+    const auto find_kept = [&](auto c, unsigned bits) {
+      return find(c, Lanes::where_kept(bits, scale));
+    };
+    lanes.map_kept(n, decide, find_kept, put);
   }
 
   //! `y` at each pack becomes `f(pack, factor)`, which reads there at most.
@@ -101,8 +102,8 @@ struct DropoutMask {
     map(lanes, row, n, f, [&](auto c, auto value) { simd::store(y, c, value); });
   }
 
-  //! The words for the columns of `group` that a lane of a GPU's warp takes: first + lane % 32 + 32
-  //! `turn`, for turns 0 to 3.
+  //! The words that decide eight columns of `group`, each sixteen past the one before: the first is
+  //! `lane` % 16.
   WEFT_HOST_DEVICE PhiloxBlock lane_words(RowKey row, index_t group, int lane) const {
     const auto counter = static_cast<std::uint32_t>(group / group_columns * 16 + lane % 16);
     return philox<rounds>({{counter, row.position, row.sequence, operation}}, key);
@@ -117,13 +118,6 @@ struct DropoutMask {
       bits |= static_cast<unsigned>(half >= threshold) << slot;
     }
     return static_cast<std::uint8_t>(bits);
-  }
-
-  //! The factor of one column of a GPU's lane: 0 or `scale`.
-  WEFT_HOST_DEVICE float lane_factor(const PhiloxBlock& words, int turn, int lane) const {
-    const std::uint32_t word = words[turn];
-    const std::uint32_t bits = lane % 32 < 16 ? word & 0xffffu : word >> 16;
-    return bits >= threshold ? scale : 0.0f;
   }
 
  private:
@@ -151,6 +145,8 @@ struct DropoutRow {
   const float* x;
   AnyFloats<void> y;
   index_t C;
+
+  [[nodiscard]] bool lies_in_quads() const { return simd::lie_in_quads(C, x, y); }
 
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {

@@ -6,6 +6,7 @@
 #include <weft/core/error.hpp>
 #include <weft/core/host_device.hpp>
 #include <weft/core/simd.hpp>
+#include <weft/core/simd_quad.hpp>
 #include <weft/device/cpu.hpp>
 #include <weft/ops/check.hpp>
 #include <weft/ops/check_finite.hpp>
@@ -29,6 +30,8 @@ struct EmbeddingRow {
   const float* positions;  // may be null
   float* y;
   index_t C;
+
+  [[nodiscard]] bool lies_in_quads() const { return simd::lie_in_quads(C, table, positions, y); }
 
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {

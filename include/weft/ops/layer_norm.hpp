@@ -6,6 +6,7 @@
 #include <weft/core/error.hpp>
 #include <weft/core/host_device.hpp>
 #include <weft/core/simd.hpp>
+#include <weft/core/simd_quad.hpp>
 #include <weft/ops/check.hpp>
 #include <weft/ops/check_finite.hpp>
 #include <weft/ops/cpu/unroll.hpp>
@@ -37,6 +38,8 @@ struct LayerNormRow {
   AnyFloats<void> also;  // written too; may be null
   RowMoments* moments;
   index_t C;
+
+  [[nodiscard]] bool lies_in_quads() const { return simd::lie_in_quads(C, gain, bias, x, y, also); }
 
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
@@ -72,6 +75,10 @@ struct ResidualRow {
   float* sum;
   index_t C;
 
+  [[nodiscard]] bool lies_in_quads() const {
+    return simd::lie_in_quads(C, x, branch, branch_bias, sum);
+  }
+
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
     mask.write(lanes, keys[n], C, sum + n * C, [&](auto c, auto factor) {
@@ -85,6 +92,10 @@ struct ResidualRow {
 struct ResidualLayerNormRow {
   ResidualRow residual;
   LayerNormRow norm;
+
+  [[nodiscard]] bool lies_in_quads() const {
+    return residual.lies_in_quads() && norm.lies_in_quads();
+  }
 
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
@@ -117,32 +128,84 @@ struct LayerNormBackwardBlock {
   float* sums;              // (blocks, 2 C)
   index_t N, C;
 
+  [[nodiscard]] bool lies_in_quads() const {
+    return simd::lie_in_quads(C, gain, x, dy, dx_residual, dx, dbranch, sums);
+  }
+
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t block) const {
-    constexpr index_t together = 4;  // rows, whose terms are read before the sums
     const index_t begin = block * norm_block_rows(N, C);
     const index_t last = begin + norm_block_rows(N, C), end = last < N ? last : N;
     for (index_t n = begin; n < end; n += together) {
       const int count = static_cast<int>(end - n < together ? end - n : together);
-      add_terms(lanes, block, n, count, n == begin);  // dx may be written over dy
-      for (int i = 0; i < count; ++i) find_gradient(lanes, n + i);
+      // First, as dx may be written over dy.
+      if constexpr (requires(float(&all)[2 * together]) { lanes.sum_all(all); }) {
+        float of_rows[2 * together] = {};
+        add_terms_of_all(lanes, block, n, count, n == begin, of_rows);
+        lanes.sum_all(of_rows);
+        WEFT_UNROLL for (int i = 0; i < together; ++i) {
+          if (i < count) write_gradient(lanes, n + i, of_rows[2 * i], of_rows[2 * i + 1]);
+        }
+      } else {
+        add_terms(lanes, block, n, count, n == begin);
+        for (int i = 0; i < count; ++i) find_gradient(lanes, n + i);
+      }
     }
   }
 
  private:
+  static constexpr index_t together = 4;  // rows, whose terms are read before the sums
+
+  //! `add_terms` and the sums of g = dy gain and of g xhat of each row, from the same numbers: what
+  //! lanes of a GPU wait for is memory and one another, and both they do once for four rows.
+  template <class Lanes>
+  WEFT_HOST_DEVICE void add_terms_of_all(Lanes lanes, index_t block, index_t first, int count,
+                                         bool is_first, float (&of_rows)[2 * together]) const {
+    float* const of_gain = sums + block * 2 * C;
+    float* const of_bias = of_gain + C;
+    RowMoments rows[together];
+    WEFT_UNROLL for (int i = 0; i < together; ++i) {
+      rows[i] = i < count ? moments[first + i] : RowMoments{};
+    }
+    lanes.for_each(C, [&](auto c) {
+      const auto scale = simd::load(gain, c);
+      auto for_gain = decltype(simd::load(of_gain, c)){};
+      auto for_bias = decltype(simd::load(of_gain, c)){};
+      if (!is_first) for_gain = simd::load(of_gain, c), for_bias = simd::load(of_bias, c);
+      decltype(simd::load(of_gain, c)) gradient[together], normal[together];
+      WEFT_UNROLL for (int i = 0; i < together; ++i) {
+        const index_t row = (i < count ? first + i : first) * C;  // as in `add_terms`
+        gradient[i] = simd::load(dy + row, c);
+        normal[i] = (simd::load(x + row, c) - rows[i].mean) * rows[i].rstd;
+      }
+      WEFT_UNROLL for (int i = 0; i < together; ++i) {
+        if (i >= count) continue;
+        for_gain += gradient[i] * normal[i];
+        for_bias += gradient[i];
+        // Behind the last column gradients are 0.
+        const auto g = gradient[i] * scale;
+        of_rows[2 * i] += simd::sum(g);
+        of_rows[2 * i + 1] += simd::sum(g * normal[i]);
+      }
+      simd::store(of_gain, c, for_gain);
+      simd::store(of_bias, c, for_bias);
+    });
+  }
+
   //! Adds dy xhat and dy of four rows to the sums of the block.
   template <class Lanes>
   WEFT_HOST_DEVICE void add_terms(Lanes lanes, index_t block, index_t first, int count,
                                   bool is_first) const {
     float* const of_gain = sums + block * 2 * C;
     float* const of_bias = of_gain + C;
-    RowMoments rows[4];
-    WEFT_UNROLL for (int i = 0; i < 4; ++i) rows[i] = i < count ? moments[first + i] : RowMoments{};
+    RowMoments rows[together];
+    WEFT_UNROLL for (int i = 0; i < together; ++i) rows[i] =
+        i < count ? moments[first + i] : RowMoments{};
     const auto find = [&](auto c) {
       auto for_gain = decltype(simd::load(of_gain, c)){};
       auto for_bias = decltype(simd::load(of_gain, c)){};
       if (!is_first) for_gain = simd::load(of_gain, c), for_bias = simd::load(of_bias, c);
-      WEFT_UNROLL for (int i = 0; i < 4; ++i) {
+      WEFT_UNROLL for (int i = 0; i < together; ++i) {
         // Where there is no such row the first is read, so that nothing is asked before it.
         const index_t row = (i < count ? first + i : first) * C;
         const auto gradient = simd::load(dy + row, c);
@@ -165,11 +228,23 @@ struct LayerNormBackwardBlock {
     const float* in = x + n * C;
     const float* gradient = dy + n * C;
     const float mean = moments[n].mean, rstd = moments[n].rstd;
-    const float count = static_cast<float>(C);
     const auto g = [&](auto c) { return simd::load(gradient, c) * simd::load(gain, c); };
     const auto normal = [&](auto c) { return (simd::load(in, c) - mean) * rstd; };
-    const float mean_g = lanes.sum(C, g) / count;
-    const float mean_gx = lanes.sum(C, [&](auto c) { return g(c) * normal(c); }) / count;
+    const float sum_g = lanes.sum(C, g);
+    const float sum_gx = lanes.sum(C, [&](auto c) { return g(c) * normal(c); });
+    write_gradient(lanes, n, sum_g, sum_gx);
+  }
+
+  //! The same where the sums over the row are known.
+  template <class Lanes>
+  WEFT_HOST_DEVICE void write_gradient(Lanes lanes, index_t n, float sum_g, float sum_gx) const {
+    const float* in = x + n * C;
+    const float* gradient = dy + n * C;
+    const float mean = moments[n].mean, rstd = moments[n].rstd;
+    const float count = static_cast<float>(C);
+    const float mean_g = sum_g / count, mean_gx = sum_gx / count;
+    const auto g = [&](auto c) { return simd::load(gradient, c) * simd::load(gain, c); };
+    const auto normal = [&](auto c) { return (simd::load(in, c) - mean) * rstd; };
     const AnyFloats<void> branch = dbranch + n * C;
     const auto find = [&](auto c, auto factor) {
       auto value = (g(c) - mean_g - normal(c) * mean_gx) * rstd;

@@ -230,6 +230,17 @@ inline std::map<std::string_view, Operation> arithmetic() {
   all["shr.u64"] = all["shr.b64"] = computed<u64, u64, u32>(right);
   all["shr.s32"] = computed<s32, s32, u32>(right);
   all["shr.s64"] = computed<s64, s64, u32>(right);
+  all["prmt.b32"] = computed<u32, u32, u32, u32>([](u32 low, u32 high, u32 choice) {
+    const u64 bytes = u64{high} << 32 | low;
+    u32 chosen = 0;
+    for (unsigned i = 0; i < 4; ++i) {
+      const u32 which = choice >> 4 * i & 0xfu;
+      const u32 byte = static_cast<u32>(bytes >> 8 * (which & 7u)) & 0xffu;
+      const u32 sign = (byte & 0x80u) != 0 ? 0xffu : 0;
+      chosen |= ((which & 8u) != 0 ? sign : byte) << 8 * i;
+    }
+    return chosen;
+  });
   all["shf.l.wrap.b32"] = computed<u32, u32, u32, u32>([](u32 low, u32 high, u32 by) {
     return static_cast<u32>((u64{high} << 32 | low) << (by & 31u) >> 32);
   });
@@ -250,6 +261,8 @@ inline std::map<std::string_view, Operation> arithmetic() {
       computed<u16, u16>([](u16 a) { return a; }, Kind::move);
   all["mov.b32"] = all["mov.u32"] = all["mov.s32"] = all["mov.f32"] =
       computed<u32, u32>([](u32 a) { return a; }, Kind::move);
+  all["mov.b32.halves"] = computed<u32, u16, u16>(
+      [](u16 low, u16 high) { return u32{high} << 16 | low; }, Kind::move);
   all["mov.b64"] = all["mov.u64"] = all["mov.s64"] = all["mov.f64"] = all["cvta.to.global.u64"] =
       computed<u64, u64>([](u64 a) { return a; }, Kind::move);
   all["selp.b16"] = all["selp.u16"] = all["selp.s16"] = selected<u16>();

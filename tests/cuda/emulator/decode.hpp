@@ -300,8 +300,13 @@ class Decoder {
       statement = trimmed(statement.substr(blank));
     }
     const auto blank = std::min(statement.find_first_of(" \t"), statement.size());
-    const auto name = statement.substr(0, blank);
-    const auto operands = parts_of(statement.substr(blank));
+    auto name = statement.substr(0, blank);
+    auto operands = parts_of(statement.substr(blank));
+    if (name == "mov.b32" && operands[1].starts_with('{')) {
+      const auto halves = elements_of(operands[1]);
+      operands = {operands[0], halves.at(0), halves.at(1)};
+      name = "mov.b32.halves";
+    }
     static const auto table = arithmetic();
     if (const auto found = table.find(name); found != table.end()) {
       const Operation& operation = found->second;

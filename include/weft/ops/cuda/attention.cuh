@@ -76,9 +76,9 @@ int attention_block_rows(index_t longest, index_t shared_bytes, const Words& wor
 
 //! Blocks for all rows of the longest sequence, each head and each sequence.
 inline CudaGrid attention_grid(const AttentionProblem<Cuda>& p, const SequenceLayout<Cuda>& layout,
-                               int block_rows, int words) {
+                               int block_rows, int words, int sharers = 1) {
   return {.x = (layout.longest + block_rows - 1) / block_rows,
-          .threads = dim3(static_cast<unsigned>(block_rows / warp_rows * 32)),
+          .threads = dim3(static_cast<unsigned>(block_rows / warp_rows * sharers * 32)),
           .y = p.heads,
           .z = layout.sequences(),
           .shared_bytes = 4 * index_t{words}};
@@ -116,14 +116,13 @@ void attention_backward(Cuda& device, const AttentionBackward<Cuda>& a, Head siz
   const Tensor<float, Cuda> deltas(device, {queries.rows(), a.problem.heads});
   with_attention_kernels(device, size, a.problem.head_size, [&](auto products, auto columns) {
     using Products = decltype(products);
-    const auto rows_of = [&](const SequenceLayout<Cuda>& layout, auto words) {
-      return attention_block_rows<columns()>(layout.longest, device.shared_bytes_of_block(), words);
-    };
+    const index_t shared_bytes = device.shared_bytes_of_block();
     const int key_stages = used_stages<Products, columns(), 2>(keys.longest);
     const auto of_queries = [=](int rows) {
       return query_words<Products, columns(), 2>(rows, key_stages);
     };
-    const int query_rows = rows_of(queries, of_queries);
+    const int query_rows =
+        attention_block_rows<columns()>(queries.longest, shared_bytes, of_queries);
     device.launch("attention_backward for queries",
                   attention_grid(a.problem, queries, query_rows, of_queries(query_rows)),
                   attention_query_gradients<Products, columns()>, CudaHead(a.problem, key_stages),
@@ -132,10 +131,10 @@ void attention_backward(Cuda& device, const AttentionBackward<Cuda>& a, Head siz
     const auto of_keys = [=](int rows) {
       return key_words<Products, columns()>(rows, query_stages);
     };
-    const int key_rows = rows_of(keys, of_keys);
-    CudaGrid key_grid = attention_grid(a.problem, keys, key_rows, of_keys(key_rows));
-    key_grid.x *= columns() / key_gradient_columns<columns()>;
-    device.launch("attention_backward for keys", key_grid,
+    constexpr int sharers = key_sharers<columns()>;
+    const int key_rows = attention_block_rows<columns()>(keys.longest, shared_bytes, of_keys);
+    device.launch("attention_backward for keys",
+                  attention_grid(a.problem, keys, key_rows, of_keys(key_rows), sharers),
                   attention_key_gradients<Products, columns()>, CudaHead(a.problem, query_stages),
                   a.q, a.k, a.v, a.log_sums, deltas.data(), a.dout, a.dk, a.dv);
   });

@@ -85,24 +85,46 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>,
   }
 }
 
-//! How many columns of both gradients a block of keys finds: those of larger heads are found by
-//! several blocks.
-template <int Columns>
-constexpr int key_gradient_columns = Columns < 128 ? Columns : 128;
+//! Shows a lane's elements of two results to the same lane of the warps that share its rows: those
+//! of each piece lie side by side for a warp, those of the first result before the second's.
+template <int N>
+__device__ void show(float4* shown, const WarpPiece (&a)[N], const WarpPiece (&b)[N]) {
+  float4* const own = shown + static_cast<int>(threadIdx.x) / 32 * 64 * N + threadIdx.x % 32;
+#pragma unroll
+  for (int n = 0; n < N; ++n) {
+    own[32 * n] = make_float4(a[n][0], a[n][1], a[n][2], a[n][3]);
+    own[32 * (N + n)] = make_float4(b[n][0], b[n][1], b[n][2], b[n][3]);
+  }
+}
 
-//! A block has 16 keys a warp, and finds their gradients and those of their values from all
-//! queries.
+//! What the sharers of its rows have shown of the first result or of the second, in their order.
+template <int Sharers, int Result, int All>
+__device__ void see(const float4* shown, WarpPiece (&all)[All]) {
+  constexpr int N = All / Sharers;
+  const int first_warp = static_cast<int>(threadIdx.x) / 32 / Sharers * Sharers;
+#pragma unroll
+  for (int n = 0; n < All; ++n) {
+    const int place = (first_warp + n / N) * 2 * N + Result * N + n % N;
+    const float4 piece = shown[32 * place + threadIdx.x % 32];
+    all[n][0] = piece.x, all[n][1] = piece.y, all[n][2] = piece.z, all[n][3] = piece.w;
+  }
+}
+
+//! A block has 16 keys a warp, or for all that share them, and finds their gradients and those of
+//! their values from all queries.
 template <class Products, int Columns>
-__global__ void __launch_bounds__(32 * attention_warps<Columns>)
+__global__ void __launch_bounds__(32 * attention_warps<Columns> * key_sharers<Columns>)
     attention_key_gradients(CudaHead head, AnyHeadRows<const void> q, AnyHeadRows<const void> k,
                             AnyHeadRows<const void> v, const float* log_sums, const float* deltas,
                             AnyHeadRows<const void> dout, AnyHeadRows<void> dk,
                             AnyHeadRows<void> dv) {
   constexpr int R = attention_tile<Products, Columns>;
   using Tile = WarpTile<Products, Columns>;
-  constexpr int own = key_gradient_columns<Columns>;
-  const int first_column = static_cast<int>(blockIdx.x % (Columns / own)) * own;
-  const BlockRows rows(head.key_starts, Columns / own);
+  constexpr int own = key_gradient_columns<Columns>, sharers = key_sharers<Columns>;
+  constexpr int S = R / sharers;  // queries of a tile whose scores this warp finds
+  const int share = static_cast<int>(threadIdx.x) / 32 % sharers;
+  const int first_column = share * own, first_query = share * S;
+  const BlockRows rows(head.key_starts, sharers);
   if (rows.block_is_empty()) return;
   SharedWords shared;
   const Tile keys = shared.tile<Tile>(rows.block_rows), values = shared.tile<Tile>(rows.block_rows);
@@ -113,6 +135,8 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>)
   auto* const deltas_of_tiles = reinterpret_cast<float*>(shared.take(head.stages * R));
   const DropoutMask mask = head.mask();
   const float kept_scale = mask.scale;
+  auto* const shown =
+      reinterpret_cast<float4*>(shared.take(shown_words<Products, Columns>(rows.block_rows)));
   const KeptKeys kept(shared.next);
   const index_t key_begin = rows.begin + rows.block_first, key_end = rows.begin + rows.count;
   const TileSource<Products, Columns> own_rows[] = {{keys, head, k}, {values, head, v}};
@@ -153,40 +177,55 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>)
                 rows.block_first - in_group);
       __syncthreads();
     }
-    if (rows.warp_is_empty() || (head.causal && tile + R <= rows.first())) continue;
+    const bool sees = !rows.warp_is_empty() && !(head.causal && tile + R <= rows.first());
+    if (sharers == 1 && !sees) continue;
 
     const Tile queries = of_stage(tiles_of_queries, stage);
     const Tile douts = of_stage(tiles_of_douts, stage);
-    const float* const log_sum = log_sums_of_tiles + stage * R;
-    const float* const delta = deltas_of_tiles + stage * R;
-    WarpPiece scores[R / 8], dscores[R / 8];
-    multiply_by_rows<R>(scores, keys, rows.in_block, queries);
-    multiply_by_rows<R>(dscores, values, rows.in_block, douts);
-    for_each_element(scores, [&](float& score, int, int query) {
-      score = ptx::exp2(score * (head.scale * log2_e) - log_sum[query]);
-    });
-    if (mask.active()) {
-      const int group_key = in_group + rows.in_block;
-      for_each_element(scores, dscores, [&](float& p, float& dp, int lower, int query) {
-        const bool keeps = kept.keeps(query, group_key, lane_key + 8 * lower);
-        dp = p * ((keeps ? dp * kept_scale : 0.0f) - delta[query]);
-        if (!keeps) p = 0.0f;
+    const float* const log_sum = log_sums_of_tiles + stage * R + first_query;
+    const float* const delta = deltas_of_tiles + stage * R + first_query;
+    WarpPiece scores[S / 8], dscores[S / 8];
+    if (sees) {
+      multiply_by_rows<S>(scores, keys, rows.in_block, Tile{queries.row(first_query)});
+      multiply_by_rows<S>(dscores, values, rows.in_block, Tile{douts.row(first_query)});
+      for_each_element(scores, [&](float& score, int, int query) {
+        score = ptx::exp2(score * (head.scale * log2_e) - log_sum[query]);
       });
+      if (mask.active()) {
+        const int group_key = in_group + rows.in_block;
+        for_each_element(scores, dscores, [&](float& p, float& dp, int lower, int query) {
+          const bool keeps = kept.keeps(first_query + query, group_key, lane_key + 8 * lower);
+          dp = p * ((keeps ? dp * kept_scale : 0.0f) - delta[query]);
+          if (!keeps) p = 0.0f;
+        });
+      } else {
+        for_each_element(scores, dscores,
+                         [&](float p, float& dp, int, int query) { dp = p * (dp - delta[query]); });
+      }
+      // The first query of the tile that sees a key, and where they end: few tiles have others.
+      const index_t first = tile + first_query;
+      const int end = rows_below<S>(all_queries, first);
+      const int begin[2] = {head.causal ? rows_below<S>(rows.of_lane(0), first) : 0,
+                            head.causal ? rows_below<S>(rows.of_lane(1), first) : 0};
+      if (end < S || begin[1] > 0) {
+        for_each_element(scores, dscores, [&](float& score, float& dscore, int lower, int query) {
+          if (query < begin[lower] || query >= end) score = dscore = 0.0f;
+        });
+      }
+    }
+    if constexpr (sharers == 1) {
+      add_weighted_rows<R>(dv_sums, scores, douts);
+      add_weighted_rows<R>(dk_sums, dscores, queries);
     } else {
-      for_each_element(scores, dscores,
-                       [&](float p, float& dp, int, int query) { dp = p * (dp - delta[query]); });
+      if (sees) show(shown, scores, dscores);
+      __syncthreads();
+      if (!sees) continue;
+      WarpPiece all[R / 8];
+      see<sharers, 0>(shown, all);
+      add_weighted_rows<R>(dv_sums, all, douts, first_column);
+      see<sharers, 1>(shown, all);
+      add_weighted_rows<R>(dk_sums, all, queries, first_column);
     }
-    // The first query of the tile that sees a key, and where they end: few tiles have others.
-    const int end = rows_below<R>(all_queries, tile);
-    const int begin[2] = {head.causal ? rows_below<R>(rows.of_lane(0), tile) : 0,
-                          head.causal ? rows_below<R>(rows.of_lane(1), tile) : 0};
-    if (end < R || begin[1] > 0) {
-      for_each_element(scores, dscores, [&](float& score, float& dscore, int lower, int query) {
-        if (query < begin[lower] || query >= end) score = dscore = 0.0f;
-      });
-    }
-    add_weighted_rows<R>(dv_sums, scores, douts, first_column);
-    add_weighted_rows<R>(dk_sums, dscores, queries, first_column);
   }
   if (first_tile >= all_queries) {
     ptx::wait_for_copies();  // a block ends with none under way

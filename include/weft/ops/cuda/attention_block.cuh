@@ -68,13 +68,13 @@ struct BlockRows {
   index_t block_first;
   int in_block;  // this warp's first, counted from the block's
 
-  //! `shares`: how many blocks have the same rows.
-  __device__ explicit BlockRows(const index_t* starts, unsigned shares = 1)
+  //! `sharers`: how many warps have the same rows.
+  __device__ explicit BlockRows(const index_t* starts, int sharers = 1)
       : begin(starts[blockIdx.z]),
         count(starts[blockIdx.z + 1] - begin),
-        block_rows(static_cast<int>(blockDim.x) / 32 * warp_rows),
-        block_first(static_cast<index_t>(blockIdx.x / shares) * block_rows),
-        in_block(static_cast<int>(threadIdx.x) / 32 * warp_rows) {}
+        block_rows(static_cast<int>(blockDim.x) / 32 / sharers * warp_rows),
+        block_first(static_cast<index_t>(blockIdx.x) * block_rows),
+        in_block(static_cast<int>(threadIdx.x) / 32 / sharers * warp_rows) {}
 
   [[nodiscard]] __device__ bool block_is_empty() const { return block_first >= count; }
   [[nodiscard]] __device__ index_t first() const { return block_first + in_block; }
@@ -117,18 +117,25 @@ __device__ void copy_rows(const TileSource<Products, Columns> (&sources)[N], int
                           index_t first, int there) {
   constexpr int chunk = TileSource<Products, Columns>::chunk, chunks = Columns / chunk;
   constexpr int bytes = 16 / chunk;
-  for (int i = static_cast<int>(threadIdx.x); i < rows * chunks;
-       i += static_cast<int>(blockDim.x)) {
-    const int row = i / chunks, c = i % chunks * chunk;
+  // A thread has the same chunks of every row that it copies: what they lie at is found once.
+  constexpr int threads_of_row = chunks < 32 ? chunks : 32;
+  const int own = static_cast<int>(threadIdx.x) % threads_of_row * chunk;
+  const int step = static_cast<int>(blockDim.x) / threads_of_row;
+#pragma unroll 2
+  for (int row = static_cast<int>(threadIdx.x) / threads_of_row; row < rows; row += step) {
 #pragma unroll
     for (int n = 0; n < N; ++n) {
       const TileSource<Products, Columns>& source = sources[n];
       // From row `first` on, offsets have 32 bits.
       const auto* const begin =
           static_cast<const char*>(source.data.data) + first * source.stride * bytes;
-      const int offset = (row * static_cast<int>(source.stride) + c) * bytes;
-      ptx::copy_async(source.tile.row(row) + c / Products::per_word, begin + offset,
-                      row < there && c < source.head_size);
+#pragma unroll
+      for (int turn = 0; turn < chunks / threads_of_row; ++turn) {
+        const int c = own + turn * threads_of_row * chunk;
+        const int offset = (row * static_cast<int>(source.stride) + c) * bytes;
+        ptx::copy_async(source.tile.row(row) + c / Products::per_word, begin + offset,
+                        row < there && c < source.head_size);
+      }
     }
   }
 }
@@ -281,11 +288,29 @@ constexpr int query_words(int block_rows, int stages) {
   return attention_words<Products, Columns>(block_rows, Own, stages, block_rows, 0);
 }
 
+//! How many columns of both gradients of keys and values a warp finds: those of the largest heads
+//! would not fit into its registers.
+template <int Columns>
+constexpr int key_gradient_columns = Columns < 128 ? Columns : 128;
+
+//! Warps that have the same keys: each finds the scores of its share of a tile's queries, and its
+//! columns of the gradients from all of them.
+template <int Columns>
+constexpr int key_sharers = Columns / key_gradient_columns<Columns>;
+
+//! The words in which sharers show each other the scores of a tile and their gradients: none if
+//! there is one.
+template <class Products, int Columns>
+WEFT_HOST_DEVICE constexpr int shown_words(int block_rows) {
+  return key_sharers<Columns> == 1 ? 0 : 2 * block_rows * attention_tile<Products, Columns>;
+}
+
 //! The words of a block that walks over queries.
 template <class Products, int Columns>
 constexpr int key_words(int block_rows, int stages) {
   constexpr int tile = attention_tile<Products, Columns>;
-  return attention_words<Products, Columns>(block_rows, 2, stages, tile, 2 * tile);
+  return WarpTile<Products, Columns>::size(2 * block_rows + 2 * stages * tile) + stages * 2 * tile +
+         tile * KeptKeys::bytes_of_query / 4 + shown_words<Products, Columns>(block_rows);
 }
 
 //! Tiles that rows of the longest sequence fill: where one holds them all, more blocks have room.

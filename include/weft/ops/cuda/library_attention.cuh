@@ -129,7 +129,7 @@ inline bool attention_by_library(Cuda& device, const char* name, const Attention
   marks.strides[arrays] = p.heads;  // log_sums
 
   // Of what a deterministic backward pass keeps: a number of 16 bits for each query, key and head.
-  constexpr index_t most_workspace = index_t{1} << 30;
+  const index_t most_workspace = device.memory_bytes() / 8;
   const std::optional<index_t> bytes = library->workspace_bytes(call.kind);
   if (!bytes || *bytes > most_workspace) return false;
 
