@@ -86,7 +86,7 @@ struct CudaQuadLanes {
   template <class F>
   __device__ float sum(index_t n, F f) const {
     simd::Four total;
-    map(n, f, [&](auto c, simd::Four x) { total = simd::add(total, simd::mask_tail(c, x, 0.0f)); });
+    map(n, f, [&](auto c, simd::Four x) { total += simd::mask_tail(c, x, 0.0f); });
     return CudaLanes<Threads>::sum_of(simd::sum(total));
   }
 
@@ -102,14 +102,14 @@ struct CudaQuadLanes {
   __device__ ExpSum exp_sum(index_t n, F f) const {
     float largest = detail::minus_infinity, exps = 0.0f, total = 0.0f;
     map(n, f, [&](auto c, simd::Four x) {
-      total = simd::add(total, simd::sum(simd::mask_tail(c, x, 0.0f)));
+      total += simd::sum(simd::mask_tail(c, x, 0.0f));
       const simd::Four known = simd::mask_tail(c, x, detail::minus_infinity);
       const float of_all = simd::max(largest, simd::max(known));
       if (of_all != largest) exps *= simd::exp(largest - of_all);
       largest = of_all;
       // Less minus infinity they would be NaN; less 0 they are 0.
       const float base = largest == detail::minus_infinity ? 0.0f : largest;
-      exps = simd::add(exps, simd::sum(simd::exp(known - base)));
+      exps = __fadd_rn(exps, simd::sum(simd::exp(known - base)));
     });
     const float shift = CudaLanes<Threads>::largest_of(largest);
     if (largest != shift) exps *= simd::exp(largest - shift);

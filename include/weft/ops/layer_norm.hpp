@@ -66,6 +66,7 @@ struct LayerNormRow {
 
 struct ResidualRow {
   static constexpr bool is_by_element = true;
+  static constexpr int row_blocks = 6;
 
   DropoutMask mask;
   const RowKey* keys;
@@ -90,6 +91,8 @@ struct ResidualRow {
 };
 
 struct ResidualLayerNormRow {
+  static constexpr int row_blocks = 3;
+
   ResidualRow residual;
   LayerNormRow norm;
 
