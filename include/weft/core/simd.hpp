@@ -117,6 +117,12 @@ WEFT_HOST_DEVICE WEFT_INLINE Pair<Value> pair(Value first, Value second) {
   return {first, second};
 }
 
+//! An array, for kernels that are one source: nvcc takes none of vectors that they name.
+template <class Value, int Count>
+struct Several {
+  Value v[Count];  //!< the elements
+};
+
 // The second argument if either is NaN.
 //! The larger of each two; b where either is NaN.
 WEFT_INLINE Floats max(Floats a, Floats b) { return select(a > b, a, b); }

@@ -166,29 +166,40 @@ struct CudaLanes {
     return reduce(value, [](float a, float b) { return a > b ? a : b; });
   }
 
-  //! The sums of several, which wait for one another once.
+  //! What a lane has of the columns of some rows.
   template <int Count>
-  __device__ static void sum_all(float (&numbers)[Count]) {
+  using Packs = simd::Several<float, Count>;
+  //! A lane's parts of some sums over columns.
+  template <int Count>
+  using Parts = simd::Several<float, Count>;
+
+  //! Adds what a lane has found.
+  __device__ static void add(float& part, float found) { part += found; }
+
+  //! The sums of all lanes' parts, on every lane: they wait for one another once.
+  template <int Count>
+  __device__ static void sum_all(const Parts<Count>& parts, float (&sums)[Count]) {
 #pragma unroll
     for (int i = 0; i < Count; ++i) {
+      sums[i] = parts.v[i];
 #pragma unroll
       for (int away = warp / 2; away > 0; away /= 2) {
-        numbers[i] += __shfl_xor_sync(~0u, numbers[i], away);
+        sums[i] += __shfl_xor_sync(~0u, sums[i], away);
       }
     }
     if constexpr (Threads > warp) {
       __shared__ alignas(16) float of_warps[Count][Threads / warp];
 #pragma unroll
       for (int i = 0; i < Count; ++i) {
-        if (thread() % warp == 0) of_warps[i][thread() / warp] = numbers[i];
+        if (thread() % warp == 0) of_warps[i][thread() / warp] = sums[i];
       }
       __syncthreads();
 #pragma unroll
       for (int i = 0; i < Count; ++i) {
-        numbers[i] = 0.0f;
+        sums[i] = 0.0f;
 #pragma unroll
         for (int of_warp = 0; of_warp < Threads / warp; ++of_warp) {
-          numbers[i] += of_warps[i][of_warp];
+          sums[i] += of_warps[i][of_warp];
         }
       }
       __syncthreads();  // the next sums may be written

@@ -90,10 +90,20 @@ struct CudaQuadLanes {
     return CudaLanes<Threads>::sum_of(simd::sum(total));
   }
 
-  //! The sums of some numbers that each lane has, on every lane.
+  //! What a lane has of the columns of some rows.
   template <int Count>
-  __device__ void sum_all(float (&numbers)[Count]) const {
-    CudaLanes<Threads>::sum_all(numbers);
+  using Packs = simd::Several<simd::Four, Count>;
+  //! A lane's parts of some sums over columns.
+  template <int Count>
+  using Parts = simd::Several<float, Count>;
+
+  //! Adds what a lane has found, which is 0 behind the last column.
+  __device__ static void add(float& part, simd::Four found) { part += simd::sum(found); }
+
+  //! The sums of all lanes' parts, on every lane: they wait for one another once.
+  template <int Count>
+  __device__ static void sum_all(const Parts<Count>& parts, float (&sums)[Count]) {
+    CudaLanes<Threads>::sum_all(parts, sums);
   }
 
   //! The largest `f(quad)`, the sum of exponentials of all less that one, and the sum, on every

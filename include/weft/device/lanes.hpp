@@ -56,6 +56,22 @@ struct CpuLanes {
     return simd::sum(total);
   }
 
+  //! What a lane has of the columns of some rows.
+  template <int Count>
+  using Packs = simd::Several<simd::Floats, Count>;
+  //! A lane's parts of some sums over columns.
+  template <int Count>
+  using Parts = simd::Several<simd::Floats, Count>;
+
+  //! Adds what a lane has found, which is 0 behind the last column.
+  WEFT_INLINE static void add(simd::Floats& part, simd::Floats found) { part += found; }
+
+  //! The sums of all lanes' parts, each as `sum` finds it. A GPU's lanes wait for one another once.
+  template <int Count>
+  WEFT_INLINE static void sum_all(const Parts<Count>& parts, float (&sums)[Count]) {
+    for (int i = 0; i < Count; ++i) sums[i] = simd::sum(parts.v[i]);
+  }
+
   //! The largest `f(pack)`; minus infinity over no columns.
   template <class F>
   WEFT_INLINE float max(index_t n, F f) const {

@@ -66,7 +66,7 @@ struct LayerNormRow {
 
 struct ResidualRow {
   static constexpr bool is_by_element = true;
-  static constexpr int row_blocks = 6;
+  static constexpr int row_blocks = 6;  // see cuda_rows.cuh
 
   DropoutMask mask;
   const RowKey* keys;
@@ -91,7 +91,7 @@ struct ResidualRow {
 };
 
 struct ResidualLayerNormRow {
-  static constexpr int row_blocks = 3;
+  static constexpr int row_blocks = 3;  // see cuda_rows.cuh
 
   ResidualRow residual;
   LayerNormRow norm;
@@ -141,116 +141,68 @@ struct LayerNormBackwardBlock {
     const index_t last = begin + norm_block_rows(N, C), end = last < N ? last : N;
     for (index_t n = begin; n < end; n += together) {
       const int count = static_cast<int>(end - n < together ? end - n : together);
-      // First, as dx may be written over dy.
-      if constexpr (requires(float(&all)[2 * together]) { lanes.sum_all(all); }) {
-        float of_rows[2 * together] = {};
-        add_terms_of_all(lanes, block, n, count, n == begin, of_rows);
-        lanes.sum_all(of_rows);
-        WEFT_UNROLL for (int i = 0; i < together; ++i) {
-          if (i < count) write_gradient(lanes, n + i, of_rows[2 * i], of_rows[2 * i + 1]);
-        }
-      } else {
-        add_terms(lanes, block, n, count, n == begin);
-        for (int i = 0; i < count; ++i) find_gradient(lanes, n + i);
+      float of_rows[2 * together];
+      add_terms(lanes, block, n, count, n == begin, of_rows);  // first: dx may be written over dy
+      WEFT_UNROLL for (int i = 0; i < together; ++i) {
+        if (i < count) find_gradient(lanes, n + i, of_rows[2 * i], of_rows[2 * i + 1]);
       }
     }
   }
 
  private:
-  static constexpr index_t together = 4;  // rows, whose terms are read before the sums
+  static constexpr int together = 4;  // rows, which are read before any of them is added
 
-  //! `add_terms` and the sums of g = dy gain and of g xhat of each row, from the same numbers: what
-  //! lanes of a GPU wait for is memory and one another, and both they do once for four rows.
+  //! Adds dy xhat and dy of four rows to the sums of the block. `of_rows` become the sums of g = dy
+  //! gain and of g xhat of each row.
   template <class Lanes>
-  WEFT_HOST_DEVICE void add_terms_of_all(Lanes lanes, index_t block, index_t first, int count,
-                                         bool is_first, float (&of_rows)[2 * together]) const {
+  WEFT_HOST_DEVICE void add_terms(Lanes lanes, index_t block, index_t first, int count,
+                                  bool is_first, float (&of_rows)[2 * together]) const {
     float* const of_gain = sums + block * 2 * C;
     float* const of_bias = of_gain + C;
     RowMoments rows[together];
     WEFT_UNROLL for (int i = 0; i < together; ++i) {
       rows[i] = i < count ? moments[first + i] : RowMoments{};
     }
+    auto parts = typename Lanes::template Parts<2 * together>{};
     lanes.for_each(C, [&](auto c) {
       const auto scale = simd::load(gain, c);
-      auto for_gain = decltype(simd::load(of_gain, c)){};
-      auto for_bias = decltype(simd::load(of_gain, c)){};
-      if (!is_first) for_gain = simd::load(of_gain, c), for_bias = simd::load(of_bias, c);
-      decltype(simd::load(of_gain, c)) gradient[together], normal[together];
-      WEFT_UNROLL for (int i = 0; i < together; ++i) {
-        const index_t row = (i < count ? first + i : first) * C;  // as in `add_terms`
-        gradient[i] = simd::load(dy + row, c);
-        normal[i] = (simd::load(x + row, c) - rows[i].mean) * rows[i].rstd;
-      }
-      WEFT_UNROLL for (int i = 0; i < together; ++i) {
-        if (i >= count) continue;
-        for_gain += gradient[i] * normal[i];
-        for_bias += gradient[i];
-        // Behind the last column gradients are 0.
-        const auto g = gradient[i] * scale;
-        of_rows[2 * i] += simd::sum(g);
-        of_rows[2 * i + 1] += simd::sum(g * normal[i]);
-      }
-      simd::store(of_gain, c, for_gain);
-      simd::store(of_bias, c, for_bias);
-    });
-  }
-
-  //! Adds dy xhat and dy of four rows to the sums of the block.
-  template <class Lanes>
-  WEFT_HOST_DEVICE void add_terms(Lanes lanes, index_t block, index_t first, int count,
-                                  bool is_first) const {
-    float* const of_gain = sums + block * 2 * C;
-    float* const of_bias = of_gain + C;
-    RowMoments rows[together];
-    WEFT_UNROLL for (int i = 0; i < together; ++i) rows[i] =
-        i < count ? moments[first + i] : RowMoments{};
-    const auto find = [&](auto c) {
-      auto for_gain = decltype(simd::load(of_gain, c)){};
-      auto for_bias = decltype(simd::load(of_gain, c)){};
+      auto for_gain = decltype(simd::load(gain, c)){}, for_bias = decltype(simd::load(gain, c)){};
+      auto gradient = typename Lanes::template Packs<together>{};
+      auto normal = typename Lanes::template Packs<together>{};
       if (!is_first) for_gain = simd::load(of_gain, c), for_bias = simd::load(of_bias, c);
       WEFT_UNROLL for (int i = 0; i < together; ++i) {
         // Where there is no such row the first is read, so that nothing is asked before it.
         const index_t row = (i < count ? first + i : first) * C;
-        const auto gradient = simd::load(dy + row, c);
-        const auto normal = (simd::load(x + row, c) - rows[i].mean) * rows[i].rstd;
-        if (i >= count) continue;
-        for_gain += gradient * normal;
-        for_bias += gradient;
+        gradient.v[i] = simd::load(dy + row, c);
+        normal.v[i] = (simd::load(x + row, c) - rows[i].mean) * rows[i].rstd;
       }
-      return simd::pair(for_gain, for_bias);
-    };
-    lanes.map(C, find, [&](auto c, auto terms) {
-      simd::store(of_gain, c, terms.first);
-      simd::store(of_bias, c, terms.second);
+      WEFT_UNROLL for (int i = 0; i < together; ++i) {
+        if (i >= count) continue;
+        for_gain += gradient.v[i] * normal.v[i];
+        for_bias += gradient.v[i];
+        const auto g = gradient.v[i] * scale;  // 0 behind the last column, as gradients are
+        lanes.add(parts.v[2 * i], g);
+        lanes.add(parts.v[2 * i + 1], g * normal.v[i]);
+      }
+      simd::store(of_gain, c, for_gain);
+      simd::store(of_bias, c, for_bias);
     });
+    lanes.sum_all(parts, of_rows);
   }
 
-  //! dx = rstd (g - mean(g) - xhat mean(g xhat)) with g = dy gain.
+  //! dx = rstd (g - mean(g) - xhat mean(g xhat)), of the sums of g and of g xhat.
   template <class Lanes>
-  WEFT_HOST_DEVICE void find_gradient(Lanes lanes, index_t n) const {
-    const float* in = x + n * C;
-    const float* gradient = dy + n * C;
-    const float mean = moments[n].mean, rstd = moments[n].rstd;
-    const auto g = [&](auto c) { return simd::load(gradient, c) * simd::load(gain, c); };
-    const auto normal = [&](auto c) { return (simd::load(in, c) - mean) * rstd; };
-    const float sum_g = lanes.sum(C, g);
-    const float sum_gx = lanes.sum(C, [&](auto c) { return g(c) * normal(c); });
-    write_gradient(lanes, n, sum_g, sum_gx);
-  }
-
-  //! The same where the sums over the row are known.
-  template <class Lanes>
-  WEFT_HOST_DEVICE void write_gradient(Lanes lanes, index_t n, float sum_g, float sum_gx) const {
+  WEFT_HOST_DEVICE void find_gradient(Lanes lanes, index_t n, float sum_g, float sum_gx) const {
     const float* in = x + n * C;
     const float* gradient = dy + n * C;
     const float mean = moments[n].mean, rstd = moments[n].rstd;
     const float count = static_cast<float>(C);
     const float mean_g = sum_g / count, mean_gx = sum_gx / count;
-    const auto g = [&](auto c) { return simd::load(gradient, c) * simd::load(gain, c); };
-    const auto normal = [&](auto c) { return (simd::load(in, c) - mean) * rstd; };
     const AnyFloats<void> branch = dbranch + n * C;
     const auto find = [&](auto c, auto factor) {
-      auto value = (g(c) - mean_g - normal(c) * mean_gx) * rstd;
+      const auto g = simd::load(gradient, c) * simd::load(gain, c);
+      const auto normal = (simd::load(in, c) - mean) * rstd;
+      auto value = (g - mean_g - normal * mean_gx) * rstd;
       if (dx_residual != nullptr) value += simd::load(dx_residual + n * C, c);
       return simd::pair(value, value * factor);
     };
