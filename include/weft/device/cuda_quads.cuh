@@ -210,9 +210,9 @@ __device__ WEFT_INLINE void store(AnyFloats<void> row, Quad<AtOnce> c, Four v) {
   if constexpr (AtOnce) {
     *reinterpret_cast<uint2*>(to) = halves;
   } else {
-    to[0] = static_cast<std::uint16_t>(halves.x),
+    to[0] = static_cast<std::uint16_t>(halves.x);
     to[1] = static_cast<std::uint16_t>(halves.x >> 16);
-    to[2] = static_cast<std::uint16_t>(halves.y),
+    to[2] = static_cast<std::uint16_t>(halves.y);
     to[3] = static_cast<std::uint16_t>(halves.y >> 16);
   }
 }

@@ -82,7 +82,7 @@ WEFT_HOST_DEVICE WEFT_INLINE Value slope(Value x) {
 template <Activation A>
 struct BiasActivationRow {
   static constexpr bool is_by_element = true;
-  static constexpr int row_blocks = 5;
+  static constexpr int row_blocks = 5;  // see cuda_rows.cuh
 
   DropoutMask mask;
   const RowKey* keys;
@@ -106,7 +106,7 @@ struct BiasActivationRow {
 
 struct ReluBackwardRow {
   static constexpr bool is_by_element = true;
-  static constexpr int row_blocks = 6;
+  static constexpr int row_blocks = 6;  // see cuda_rows.cuh
 
   float scale;
   AnyFloats<const void> y, dy;

@@ -288,31 +288,6 @@ constexpr int query_words(int block_rows, int stages) {
   return attention_words<Products, Columns>(block_rows, Own, stages, block_rows, 0);
 }
 
-//! How many columns of both gradients of keys and values a warp finds: those of the largest heads
-//! would not fit into its registers.
-template <int Columns>
-constexpr int key_gradient_columns = Columns < 128 ? Columns : 128;
-
-//! Warps that have the same keys: each finds the scores of its share of a tile's queries, and its
-//! columns of the gradients from all of them.
-template <int Columns>
-constexpr int key_sharers = Columns / key_gradient_columns<Columns>;
-
-//! The words in which sharers show each other the scores of a tile and their gradients: none if
-//! there is one.
-template <class Products, int Columns>
-WEFT_HOST_DEVICE constexpr int shown_words(int block_rows) {
-  return key_sharers<Columns> == 1 ? 0 : 2 * block_rows * attention_tile<Products, Columns>;
-}
-
-//! The words of a block that walks over queries.
-template <class Products, int Columns>
-constexpr int key_words(int block_rows, int stages) {
-  constexpr int tile = attention_tile<Products, Columns>;
-  return WarpTile<Products, Columns>::size(2 * block_rows + 2 * stages * tile) + stages * 2 * tile +
-         tile * KeptKeys::bytes_of_query / 4 + shown_words<Products, Columns>(block_rows);
-}
-
 //! Tiles that rows of the longest sequence fill: where one holds them all, more blocks have room.
 template <class Products, int Columns, int Own>
 int used_stages(index_t longest) {
