@@ -182,11 +182,18 @@ class CountedLibrary : public weft::detail::AttentionLibrary {
   std::unique_ptr<Library> library_;
 };
 
-//! Reports one pass of attention, weft's own, and the library's where it computes this.
+//! Reports one pass of attention, weft's own, by warps too where it is by warpgroups, and the
+//! library's where it computes this.
 void report_attention(Cuda& device, const std::string& suite, ProductPrecision precision,
                       double work, const std::function<void()>& pass) {
   device.set_library_attention(false);
   report(suite, "weft_" + to_text(precision), "teraflops_per_second", work, seconds(device, pass));
+  if (device.uses_wgmma() && precision != ProductPrecision::float32) {
+    device.set_wgmma(false);
+    report(suite, "weft_warps_" + to_text(precision), "teraflops_per_second", work,
+           seconds(device, pass));
+    device.set_wgmma(true);
+  }
   device.set_library_attention(true);
   const index_t before = CountedLibrary::launches;
   pass();
@@ -205,16 +212,18 @@ struct AttentionInputs {
 //! Attention alone, of sequences of a length. Causal attention is counted as half.
 template <index_t Size>
 void attention(Cuda& device, ProductPrecision precision, const AttentionInputs& inputs,
-               index_t length, bool causal) {
+               index_t length, bool causal, const ops::DropoutMask& dropout = {}) {
   constexpr index_t C = attention_channels, H = C / Size;
   const index_t tokens = inputs.q.shape().rows();
   const std::vector<index_t> lengths(static_cast<std::size_t>(tokens / length), length);
   const auto layout = make_layout(device, lengths);
   const Tensor<float, Cuda> log_sums(device, {tokens, H});
-  const ops::AttentionProblem<Cuda> problem{H, Size, causal, 0.1f, layout.get(), layout.get(), {}};
+  const ops::AttentionProblem<Cuda> problem{H,      Size, causal, 0.1f, layout.get(), layout.get(),
+                                            dropout};
   const double work =
       4e-12 * static_cast<double>(tokens) * static_cast<double>(length * C) / (causal ? 2.0 : 1.0);
-  const std::string name = text("head_", Size, ".length_", length, causal ? ".causal" : "");
+  const std::string name = text("head_", Size, ".length_", length, causal ? ".causal" : "",
+                                dropout.active() ? ".dropout" : "");
   device.set_product_precision(precision);
   // Rows are what modules make them: rounded where products are.
   using Factor = ops::Factor<Cuda>;
@@ -244,6 +253,16 @@ void attention_of_lengths(Cuda& device, index_t tokens, const std::vector<index_
       }
     }
   }
+}
+
+void attention_with_dropout(Cuda& device, index_t tokens, index_t length) {
+  const auto array = [&] { return numbers(device, {tokens, attention_channels}); };
+  const AttentionInputs inputs{array(), array(), array(), array()};
+  const ops::DropoutMask dropout(0.1f, RandomKey(7, 8), 30);
+  const auto precision = ProductPrecision::bfloat16;
+  attention<64>(device, precision, inputs, length, true, dropout);
+  attention<128>(device, precision, inputs, length, true, dropout);
+  attention<256>(device, precision, inputs, length, true, dropout);
 }
 
 Tensor<float, Cuda> zeros(Cuda& device, index_t n) {
@@ -442,6 +461,7 @@ std::vector<Suite> suites(bool is_small) {
          [](Cuda& device) { encoder_layer<128, 16, 512>(device, "encoder_layer", 1, 5); }},
         {"adam", [](Cuda& device) { adam(device, 10'000); }},
         {"attention", [](Cuda& device) { attention_of_lengths(device, 48, {24}); }},
+        {"attention_with_dropout", [](Cuda& device) { attention_with_dropout(device, 128, 64); }},
     };
   }
   return {
@@ -463,6 +483,7 @@ std::vector<Suite> suites(bool is_small) {
        [](Cuda& device) {
          attention_of_lengths(device, 16384, {512, 2048, 8192, 16384});
        }},
+      {"attention_with_dropout", [](Cuda& device) { attention_with_dropout(device, 16384, 1024); }},
   };
 }
 

@@ -75,15 +75,16 @@ def forget():
         torch.cuda.empty_cache()
 
 
-def attention(tokens, length, size, causal):
+def attention(tokens, length, size, causal, dropout=0.0):
     """2,048 channels in all; by whatever kernel PyTorch chooses. Causal counts as half."""
     shape = (tokens // length, 2048 // size, length, size)
     q, k, v = (torch.randn(shape, device=DEVICE, dtype=torch.bfloat16, requires_grad=True)
                for _ in range(3))
     dy = torch.randn(shape, device=DEVICE, dtype=torch.bfloat16)
     work = 4e-12 * tokens * length * 2048 / (2 if causal else 1)
-    name = f"head_{size}.length_{length}" + (".causal" if causal else "")
-    forward = lambda: F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+    name = f"head_{size}.length_{length}" + (".causal" if causal else "") + \
+        (".dropout" if dropout > 0 else "")
+    forward = lambda: F.scaled_dot_product_attention(q, k, v, dropout_p=dropout, is_causal=causal)
     report(f"attention.forward.{name}", "torch_sdpa_bfloat16", "teraflops_per_second", work,
            seconds(forward))
     y = forward()
@@ -241,6 +242,12 @@ def attention_of_lengths():
                         lambda: attention(48 if SMALL else 16384, length, size, causal))
 
 
+def attention_with_dropout():
+    for size in (64, 128, 256):
+        attempt(f"attention.head_{size}.dropout", "torch_sdpa_bfloat16",
+                lambda: attention(*((128, 64) if SMALL else (16384, 1024)), size, True, 0.1))
+
+
 SUITES = {
     "roofs": lambda: attempt("product", "torch_bfloat16", lambda: product(64 if SMALL else 8192)),
     "language_model": language_models,
@@ -248,6 +255,7 @@ SUITES = {
     "encoder_layer": lambda: encoder_layer(*((1, 5) if SMALL else (50, 80))),
     "adam": lambda: attempt("adam", "torch_fused", lambda: adam(10_000 if SMALL else 1_500_000_000)),
     "attention": attention_of_lengths,
+    "attention_with_dropout": attention_with_dropout,
 }
 
 

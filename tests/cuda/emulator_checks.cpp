@@ -48,8 +48,8 @@ void run(const std::string& body, const std::uint32_t* words, unsigned threads,
   Module module(
       ".version 9.0\n.target sm_80\n.address_size 64\n"
       ".visible .entry kernel(.param .u64 kernel_param_0)\n{\n"
-      ".reg .pred %p<9>; .reg .b32 %r<20>; .reg .b64 %rd<9>;\n"
-      ".shared .align 4 .b8 room[1024];\n"
+      ".reg .pred %p<9>; .reg .b32 %r<20>; .reg .b64 %rd<9>; .reg .f32 %f<32>;\n"
+      ".shared .align 1024 .b8 room[2048];\n"
       "ld.param.u64 %rd2, [kernel_param_0];\n"
       "mov.u32 %r1, %tid.x;\nmul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd1, %rd2, %rd3;\n"
       "mov.u32 %r2, room;\nshl.b32 %r3, %r1, 2;\nadd.s32 %r4, %r2, %r3;\n" +
@@ -181,8 +181,8 @@ TEST_CASE("what a GPU would fault at, or read at random, ends the program") {
              Catch::Contains("never allocated") || Catch::Contains("behind an allocation's end"));
   CHECK_THAT(refusal("st.global.u32 [%rd1+2], %r1;\n", words.data(), 1),
              Catch::Contains("is no multiple of 4"));
-  CHECK_THAT(refusal("st.shared.u32 [%r4+1024], %r1;\n", words.data(), 1),
-             Catch::Contains("bytes 1024 to 1028 of 1024 of shared memory"));
+  CHECK_THAT(refusal("st.shared.u32 [%r4+2048], %r1;\n", words.data(), 1),
+             Catch::Contains("bytes 2048 to 2052 of 2048 of shared memory"));
   CHECK_THAT(refusal("setp.lt.u32 %p1, %r1, 8;\n@%p1 bra $less;\nbar.warp.sync -1;\nbra $end;\n"
                      "$less:\nbar.warp.sync -1;\n$end:\n",
                      words.data(), 32),
@@ -252,6 +252,79 @@ TEST_CASE("what is under way when a thread ends, or was never written, is refuse
              Catch::Contains("copies 8 bytes"));
   CHECK_THAT(refusal("atom.global.add.u32 %r5, [%rd2+128], 1;\n", words.data(), 1),
              Catch::Contains("bytes that nothing has written"));
+}
+
+namespace {
+
+// Products of a warpgroup. The second factor has 16 lines, rows of b, of 64 columns; in line k the
+// number 1 is in columns 4 k to 4 k + 3, and 0 in the others. It lies in two blocks of eight lines,
+// with 16 bytes of line k at their place XOR k modulo 8. Four threads write half of a line each.
+constexpr const char* clear =
+    "shl.b32 %r5, %r1, 4;\nadd.s32 %r6, %r2, %r5;\nmov.u32 %r7, 0;\n"
+    "st.shared.v4.u32 [%r6], {%r7, %r7, %r7, %r7};\nbar.sync 0;\n";
+// Threads 0 to 15: 8 bytes of line k at 128 k + ((k / 2) XOR (k modulo 8)) 16 + k modulo 2 * 8.
+constexpr const char* write_ones =
+    "setp.gt.u32 %p1, %r1, 15;\n@%p1 bra $written;\n"
+    "shl.b32 %r5, %r1, 7;\nshr.u32 %r6, %r1, 1;\nand.b32 %r7, %r1, 7;\nxor.b32 %r6, %r6, %r7;\n"
+    "shl.b32 %r6, %r6, 4;\nand.b32 %r7, %r1, 1;\nshl.b32 %r7, %r7, 3;\n"
+    "add.s32 %r5, %r5, %r6;\nadd.s32 %r5, %r5, %r7;\nadd.s32 %r5, %r2, %r5;\n"
+    "mov.u32 %r6, 1065369472;\nst.shared.v2.u32 [%r5], {%r6, %r6};\n"  // pairs of Bfloat16 1
+    "$written:\n";
+constexpr const char* show = "fence.proxy.async.shared::cta;\n";
+constexpr const char* fence = "bar.sync 0;\nwgmma.fence.sync.aligned;\n";
+// Lane 4 g + t has the number 1 in row g of a and column 2 t. The descriptor: where
+// the factor begins, 1,024 bytes from eight lines to the next, a swizzle of 128 bytes.
+std::string product() {
+  std::string results = "%f0";
+  for (int i = 1; i < 32; ++i) results += ", %f" + std::to_string(i);
+  return "mov.u32 %r8, 16256;\nmov.u32 %r9, 0;\nshr.u32 %r10, %r2, 4;\ncvt.u64.u32 %rd4, %r10;\n"
+         "or.b64 %rd4, %rd4, 4611686293305294848;\n"
+         "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {" +
+         results + "}, {%r8, %r9, %r9, %r9}, %rd4, 0, 1, 1, 1;\n";
+}
+constexpr const char* wait_for_products =
+    "wgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n";
+
+}  // namespace
+
+TEST_CASE("a warpgroup multiplies its rows by a factor in shared memory") {
+  const Words words(128);
+  // Row g of a has the number 1 in columns 0, 2, 4 and 6, a lane each: row g of the result is the
+  // sum of those rows of b. A lane's first number of piece n is of column 8 n + 2 t.
+  run(clear + std::string(write_ones) + show + fence + product() + wait_for_products +
+          "st.global.f32 [%rd1], %f28;\n",
+      words.data(), 128);
+  for (std::uint32_t thread = 0; thread < 128; ++thread) {
+    CAPTURE(thread);
+    CHECK(words.data()[thread] == 0u);
+  }
+  run(clear + std::string(write_ones) + show + fence + product() + wait_for_products +
+          "st.global.f32 [%rd1], %f12;\n",
+      words.data(), 128);
+  for (std::uint32_t thread = 0; thread < 128; ++thread) {
+    CAPTURE(thread);
+    CHECK(words.data()[thread] == (thread % 4 < 2 ? 0x3f800000u : 0u));
+  }
+}
+
+TEST_CASE("what a warpgroup would multiply wrongly is refused") {
+  const Words words(128);
+  const std::string written = clear + std::string(write_ones);
+  CHECK_THAT(refusal(written + fence + product() + wait_for_products, words.data(), 128),
+             Catch::Contains("written, but not shown by fence.proxy.async"));
+  CHECK_THAT(
+      refusal(written + show + "bar.sync 0;\n" + product() + wait_for_products, words.data(), 128),
+      Catch::Contains("a product without wgmma.fence before it"));
+  CHECK_THAT(refusal(written + show + fence + product() + "bar.sync 0;\n", words.data(), 128),
+             Catch::Contains("goes on before its products are done"));
+  CHECK_THAT(refusal(written + show + fence + "setp.gt.u32 %p1, %r1, 31;\n@%p1 bra $end;\n" +
+                         product() + wait_for_products + "$end:\n",
+                     words.data(), 128),
+             Catch::Contains("comes to other products than its warpgroup"));
+  CHECK_THAT(
+      refusal(written + show + fence + "add.s32 %r2, %r2, 128;\n" + product() + wait_for_products,
+              words.data(), 128),
+      Catch::Contains("does not begin in the first line of a block"));
 }
 
 TEST_CASE("atomics have an order, and what is read beside them has none") {

@@ -2,12 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/cuda.cuh>
 
-#include <algorithm>
 #include <catch2/catch.hpp>
-#include <cmath>
 #include <limits>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -23,42 +20,12 @@
 #include <weft/testing/random.hpp>
 #include <weft/testing/widened.hpp>
 
+#include "device_difference.hpp"
+
 using namespace weft;
 using namespace weft::testing;
 
-// Every operation is run on a Cpu and on a GPU with the same inputs. The two add in another order,
-// so results agree to some roundings of the largest element and not to the bit. Rows of more than
-// 4,096 elements' work have a block of a GPU, shorter ones a warp; where each number comes of its
-// own column, rows from 1,024 columns on.
-
 namespace {
-
-constexpr double close = 2e-5;
-
-template <class D>
-using Results = std::vector<Tensor<float, D>>;
-
-//! Empty if `compute(device)` gives the same tensors on both devices, else how they differ.
-template <class Compute>
-std::string device_difference(const Compute& compute, double bound = close) {
-  Cpu cpu;
-  Cuda gpu;
-  const Results<Cpu> expected = compute(cpu);
-  const Results<Cuda> found = compute(gpu);
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    const Matrix should = matrix(expected[i]);
-    double largest = 0.0;
-    for (const double element : should.elements) largest = std::max(largest, std::abs(element));
-    const std::string difference = testing::difference(found[i], should, bound * largest);
-    if (!difference.empty()) return text("result ", i, ": ", difference);
-  }
-  return {};
-}
-
-template <class D>
-LayoutPointer<D> layout_of(D& device, const std::vector<index_t>& lengths) {
-  return make_layout(device, lengths, /*first_id=*/40u);
-}
 
 template <class D>
 Tensor<token_t, D> words(D& device, index_t N, token_t below) {
@@ -66,9 +33,6 @@ Tensor<token_t, D> words(D& device, index_t N, token_t below) {
   for (std::size_t i = 0; i < ids.size(); ++i) ids[i] = static_cast<token_t>(i * 37 + 5) % below;
   return to_device<token_t>(device, ids, {N});
 }
-
-const ops::DropoutMask nothing_dropped;
-const ops::DropoutMask some_dropped(0.25f, RandomKey(7, 8), 30);
 
 }  // namespace
 
@@ -300,263 +264,6 @@ TEST_CASE("the three products of a linear layer are those of a processor") {
             },
             1e-4) == "");
   }
-}
-
-namespace {
-
-struct Lengths {
-  std::vector<index_t> queries, keys;
-};
-//! Shorter and longer than a block of queries and a tile of keys; one has no keys.
-const Lengths others = {{1, 7, 40, 150, 0}, {150, 1, 33, 0, 70}},
-              themselves = {{1, 7, 40, 150}, {1, 7, 40, 150}};
-//! A block of keys has one warp, a tile of queries more rows than that has threads.
-const Lengths few_keys = {{50, 40, 3}, {16, 3, 10}};
-
-//! The result of an attention of three heads and its gradients.
-template <class D, class Head = ops::AnyHeadSize>
-Results<D> attend(D& device, index_t size, bool causal, const ops::DropoutMask& mask,
-                  const Lengths& lengths, Head head = {}) {
-  constexpr index_t H = 3;
-  const index_t C = H * size;
-  const auto queries = layout_of(device, lengths.queries);
-  const auto keys = layout_of(device, lengths.keys);
-  const index_t N = queries->rows(), M = keys->rows();
-  const auto q = random_tensor(device, {N, C}, 1), k = random_tensor(device, {M, C}, 2);
-  const auto v = random_tensor(device, {M, C}, 3), dy = random_tensor(device, {N, C}, 4);
-  const auto y = nan_tensor(device, {N, C}), log_sums = nan_tensor(device, {N, H});
-  const auto dq = nan_tensor(device, {N, C});
-  const auto dk = nan_tensor(device, {M, C}), dv = nan_tensor(device, {M, C});
-  const ops::AttentionProblem<D> problem{H, size, causal, 0.3f, queries.get(), keys.get(), mask};
-  const auto in = [&](const Tensor<float, D>& x) {
-    return ops::HeadRows<const float>{x.data(), C};
-  };
-  const auto out = [&](const Tensor<float, D>& x) { return ops::HeadRows<float>{x.data(), C}; };
-  ops::attention(device, problem, in(q), in(k), in(v), out(y), log_sums.data(), head);
-  ops::attention_backward(device, problem, in(q), in(k), in(v), in(y), log_sums.data(), in(dy),
-                          out(dq), out(dk), out(dv), head);
-  return {y, log_sums, dq, dk, dv};
-}
-
-}  // namespace
-
-TEST_CASE("attention of heads of 8 channels and fewer, known to the compiler") {
-  for (const auto& mask : {nothing_dropped, some_dropped}) {
-    CAPTURE(mask.active());
-    const auto difference = [&]<class Head>(Head head, index_t size, bool causal,
-                                            const Lengths& lengths) {
-      return device_difference(
-          [&](auto& device) { return attend(device, size, causal, mask, lengths, head); });
-    };
-    CHECK(difference(ops::HeadSize<8>(), 8, false, others) == "");
-    CHECK(difference(ops::HeadSize<8>(), 8, true, themselves) == "");
-    CHECK(difference(ops::HeadSize<5>(), 5, false, few_keys) == "");
-  }
-}
-
-TEST_CASE("attention and its gradients are those of a processor") {
-  for (const index_t size : {5, 32, 48, 128, 200}) {
-    for (const auto& mask : {nothing_dropped, some_dropped}) {
-      CAPTURE(size, mask.active());
-      const auto difference = [&](bool causal, const Lengths& lengths) {
-        return device_difference(
-            [&](auto& device) { return attend(device, size, causal, mask, lengths); });
-      };
-      CHECK(difference(false, others) == "");
-      CHECK(difference(false, few_keys) == "");
-      CHECK(difference(true, themselves) == "");
-    }
-  }
-}
-
-TEST_CASE("a mean over many keys is a processor's to 1e-6") {
-  // Tensor cores cut off what a sum has no digits for: of numbers of one sign some of each.
-  constexpr index_t size = 64, M = 4000;
-  CHECK(device_difference(
-            [&](auto& device) {
-              const auto queries = layout_of(device, {16}), keys = layout_of(device, {M});
-              const auto q = to_device<float>(device, std::vector<float>(16 * size), {16, size});
-              const auto k = random_tensor(device, {M, size}, 1);
-              const auto v = random_tensor(device, {M, size}, 2, 0.5f, 1.5f);
-              const auto y = nan_tensor(device, {16, size}), log_sums = nan_tensor(device, {16, 1});
-              const ops::AttentionProblem<std::remove_cvref_t<decltype(device)>> problem{
-                  1, size, false, 1.0f, queries.get(), keys.get(), nothing_dropped};
-              ops::attention(device, problem, {q.data(), size}, {k.data(), size}, {v.data(), size},
-                             {y.data(), size}, log_sums.data());
-              return std::vector{y};
-            },
-            1e-6) == "");
-}
-
-namespace {
-
-//! Empty if attention of rounded factors differs by what rounding does: by less than `bound` of the
-//! norm of each result, but by something.
-std::string rounding_difference(Cuda& gpu, index_t size, bool causal, const Lengths& lengths,
-                                double bound) {
-  Cpu cpu;
-  const Results<Cpu> expected = attend(cpu, size, causal, some_dropped, lengths);
-  const Results<Cuda> found = attend(gpu, size, causal, some_dropped, lengths);
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    const auto floats = to_host(expected[i]), rounded = to_host(found[i]);
-    double distance = 0.0, norm = 0.0;
-    for (std::size_t n = 0; n < floats.size(); ++n) {
-      distance += std::pow(rounded[n] - floats[n], 2.0);
-      norm += std::pow(floats[n], 2.0);
-    }
-    const double share = std::sqrt(distance / norm);
-    if (!(share > 0.0 && share < bound)) return text("result ", i, " is off by ", share);
-  }
-  return {};
-}
-
-}  // namespace
-
-TEST_CASE("attention of rounded factors differs from that of floats by what rounding does") {
-  Cuda gpu;
-  const auto precision = GENERATE(ProductPrecision::bfloat16, ProductPrecision::float16);
-  gpu.set_product_precision(precision);
-  // A factor is off by up to 2^-9 of itself, and two or three products follow one another; of
-  // Float16 by 2^-12, and by more where it is below 2^-14.
-  const double bound = precision == ProductPrecision::bfloat16 ? 0x1p-7 : 0x1p-9;
-  for (const index_t size : {8, 32, 64, 100, 256}) {
-    CAPTURE(to_text(precision), size);
-    CHECK(rounding_difference(gpu, size, false, others, bound) == "");
-    CHECK(rounding_difference(gpu, size, false, few_keys, bound) == "");
-    CHECK(rounding_difference(gpu, size, true, themselves, bound) == "");
-  }
-}
-
-TEST_CASE("a scale that is not above 0 is refused") {
-  Cuda gpu;
-  const auto layout = layout_of(gpu, {4});
-  const auto x = random_tensor(gpu, {4, 8}, 1), y = nan_tensor(gpu, {4, 8});
-  const Tensor<float, Cuda> log_sums(gpu, {4, 1});
-  for (const float scale : {-1.0f, 0.0f, std::nanf("")}) {
-    const ops::AttentionProblem<Cuda> problem{1, 8, false, scale, layout.get(), layout.get(), {}};
-    const ops::HeadRows<float> rows{x.data(), 8};
-    CHECK_THROWS_WITH(
-        ops::attention(gpu, problem, rows, rows, rows, ops::HeadRows<float>{y.data(), 8},
-                       log_sums.data()),
-        Catch::Contains("attention: a scale of") && Catch::Contains("a GPU takes scales above 0"));
-  }
-}
-
-TEST_CASE("blocks of attention have as many warps as shared memory has room for") {
-  using namespace ops::detail;
-  const auto check = [](auto products, auto columns) {
-    using Products = decltype(products);
-    CAPTURE(columns());
-    for (const index_t shared_bytes : {99 * 1024, 163 * 1024, 227 * 1024}) {
-      const auto room = [&](auto words) {
-        constexpr index_t most = attention_warps<columns()> * warp_rows;
-        const int rows = attention_block_rows<columns()>(/*longest=*/4000, shared_bytes, words);
-        CHECK(4 * words(rows) <= shared_bytes);
-        CHECK((rows == most || 4 * words(2 * rows) > shared_bytes));
-        CHECK(ops::DropoutMask::group_columns % rows == 0);
-        CHECK(attention_block_rows<columns()>(/*longest=*/17, shared_bytes, words) ==
-              (4 * words(32) <= shared_bytes ? 32 : 16));
-      };
-      for (int stages = 1; stages <= attention_stages<Products, columns(), 1>; ++stages) {
-        room([=](int rows) { return query_words<Products, columns(), 1>(rows, stages); });
-      }
-      for (int stages = 1; stages <= attention_stages<Products, columns(), 2>; ++stages) {
-        room([=](int rows) { return query_words<Products, columns(), 2>(rows, stages); });
-        room([=](int rows) { return key_words<Products, columns()>(rows, stages); });
-      }
-    }
-  };
-  const auto check_all = [&](auto columns) {
-    check(RoundedProducts<Bfloat16>(), columns);
-    check(FloatProducts(), columns);
-  };
-  check_all(std::integral_constant<int, 16>());
-  check_all(std::integral_constant<int, 64>());
-  check_all(std::integral_constant<int, 128>());
-  check_all(std::integral_constant<int, 256>());
-}
-
-TEST_CASE("a head of more than 256 channels is refused") {
-  Cuda gpu;
-  CHECK_THROWS_WITH(attend(gpu, 264, false, nothing_dropped, others),
-                    Catch::Contains("a head of 264 channels; a GPU takes 256"));
-}
-
-TEST_CASE("attention of rows that were rounded is that of the floats that they are, rounded") {
-  constexpr index_t H = 3;
-  Cuda gpu;
-  const auto precision = GENERATE(ProductPrecision::bfloat16, ProductPrecision::float16);
-  gpu.set_product_precision(precision);
-  using Factor = ops::Factor<Cuda>;
-  // Rows of 5 channels do not begin at multiples of four numbers.
-  for (const index_t size : {5, 64}) {
-    const index_t C = H * size;
-    CAPTURE(to_text(precision), size);
-    const auto layout = layout_of(gpu, {1, 7, 40, 150});
-    const index_t N = layout->rows();
-    const auto rounded = [&](std::uint32_t seed) {
-      return Factor(random_tensor(gpu, {N, C}, seed));
-    };
-    const Factor q = rounded(1), k = rounded(2), v = rounded(3), dy = rounded(4);
-    const ops::AttentionProblem<Cuda> problem{
-        H, size, true, 0.3f, layout.get(), layout.get(), some_dropped};
-    const auto log_sums = nan_tensor(gpu, {N, H}), same = nan_tensor(gpu, {N, H});
-
-    const Factor y(gpu, {N, C}), dq(gpu, {N, C}), dk(gpu, {N, C}), dv(gpu, {N, C});
-    const auto in = [&](const Factor& x) { return ops::AnyHeadRows(x.numbers(), C); };
-    const auto out = [&](const Factor& x) { return ops::AnyHeadRows(x.target().numbers, C); };
-    ops::attention(gpu, problem, in(q), in(k), in(v), out(y), log_sums.data());
-    ops::attention_backward(gpu, problem, in(q), in(k), in(v), in(y), log_sums.data(), in(dy),
-                            out(dq), out(dk), out(dv));
-
-    const auto q_floats = widened(q), k_floats = widened(k), v_floats = widened(v);
-    const auto dy_floats = widened(dy), y_floats = nan_tensor(gpu, {N, C});
-    const auto dq_floats = nan_tensor(gpu, {N, C}), dk_floats = nan_tensor(gpu, {N, C});
-    const auto dv_floats = nan_tensor(gpu, {N, C});
-    const auto rows = [&](const Tensor<float, Cuda>& x) {
-      return ops::HeadRows<float>{x.data(), C};
-    };
-    ops::attention(gpu, problem, rows(q_floats), rows(k_floats), rows(v_floats), rows(y_floats),
-                   same.data());
-    CHECK(bit_difference(log_sums, same) == "");
-    CHECK(bit_difference(widened(y), widened(Factor(y_floats))) == "");
-    ops::attention_backward(gpu, problem, rows(q_floats), rows(k_floats), rows(v_floats),
-                            rows(widened(y)), same.data(), rows(dy_floats), rows(dq_floats),
-                            rows(dk_floats), rows(dv_floats));
-    CHECK(bit_difference(widened(dq), widened(Factor(dq_floats))) == "");
-    CHECK(bit_difference(widened(dk), widened(Factor(dk_floats))) == "");
-    CHECK(bit_difference(widened(dv), widened(Factor(dv_floats))) == "");
-  }
-}
-
-TEST_CASE("rows of attention are floats, or all of what the device multiplies") {
-  const auto refused = [](auto& device, ProductPrecision precision, bool all) {
-    device.set_product_precision(precision);
-    using D = std::remove_cvref_t<decltype(device)>;
-    const auto layout = layout_of(device, {4});
-    const auto floats = random_tensor(device, {4, 8}, 1);
-    const Tensor<float, D> log_sums(device, {4, 1});
-    const ops::Factor<D> rounded(device, {4, 8}, FloatType::bfloat16);
-    const ops::Factor<D> results(device, {4, 8}, FloatType::bfloat16);
-    ops::convert(device, 32, floats.data(), rounded.target().numbers);
-    const ops::AttentionProblem<D> problem{1, 8, false, 1.0f, layout.get(), layout.get(), {}};
-    const ops::AnyHeadRows<const void> rows(rounded.numbers(), 8);
-    const ops::AnyHeadRows<void> all_rounded(results.target().numbers, 8), others(floats.data(), 8);
-    ops::attention(device, problem, rows, rows, rows, all ? all_rounded : others, log_sums.data());
-  };
-  Cpu cpu;
-  Cuda gpu;
-  CHECK_THROWS_WITH(
-      refused(gpu, ProductPrecision::bfloat16, false),
-      Catch::Contains("attention: rows of bfloat16 and float32 on a device that takes "
-                      "float32 or bfloat16: all rows must be of one type"));
-  CHECK_THROWS_WITH(
-      refused(gpu, ProductPrecision::float32, true),
-      Catch::Contains("rows of bfloat16 and bfloat16 on a device that takes float32:"));
-  CHECK_THROWS_WITH(
-      refused(cpu, ProductPrecision::bfloat16, true),
-      Catch::Contains("rows of bfloat16 and bfloat16 on a device that takes float32:"));
-  CHECK_NOTHROW(refused(gpu, ProductPrecision::bfloat16, true));
 }
 
 TEST_CASE("products of rounded factors are those of a processor") {
@@ -806,32 +513,6 @@ TEST_CASE("tensors go to the devices of a group, and come back as they were") {
     CHECK(difference(parallel::reduce_add(group[2], copies), sum, 1e-6) == "");
     for (int index = 1; index < group.size(); ++index) group[0].wait_for(group[index]);
   }
-}
-
-TEST_CASE("graphs of attention take sequences of any length") {
-  // 62,208 bytes of shared memory for the longest of head 64, less than an untold 48 KiB for
-  // others.
-  const auto attended = [](bool graphs) {
-    Cuda device;
-    device.set_graphs(graphs);
-    std::vector<std::vector<float>> results;
-    for (const index_t length : {20, 20, 20, 150, 20, 150}) {
-      const auto layout = layout_of(device, {length});
-      const auto q = random_tensor(device, {length, 64}, 1);
-      const auto k = random_tensor(device, {length, 64}, 2);
-      const auto v = random_tensor(device, {length, 64}, 3);
-      const auto y = nan_tensor(device, {length, 64}), log_sums = nan_tensor(device, {length, 1});
-      const ops::AttentionProblem<Cuda> problem{1, 64, true, 0.3f, layout.get(), layout.get(), {}};
-      device.synchronize();  // the arrays are there
-      const auto in = [&](const Tensor<float, Cuda>& x) {
-        return ops::HeadRows<const float>{x.data(), 64};
-      };
-      ops::attention(device, problem, in(q), in(k), in(v), {y.data(), 64}, log_sums.data());
-      results.push_back(to_host(y));
-    }
-    return results;
-  };
-  CHECK(attended(true) == attended(false));
 }
 
 namespace {

@@ -53,7 +53,7 @@ class Cuda {
     if (gpus == 0) throw CudaError("looking for GPUs: there is none");
     gpu_ = index % gpus;
     activate();
-    expect_code();
+    find_code();
     detail::expect_success(cudaDeviceGetAttribute(&shared_bytes_of_block_,
                                                   cudaDevAttrMaxSharedMemoryPerBlockOptin, gpu_),
                            "asking for a block's shared memory");
@@ -117,6 +117,10 @@ class Cuda {
   //! Whether attention may be that of the library which `weft/cudnn.cuh` brings: yes unless it was
   //! set. From the next attention on, which may be the backward pass of an earlier one.
   void set_library_attention(bool on) { library_attention_ = on; }
+  //! Whether attention multiplies by warpgroups (`wgmma`) where the program was compiled for sm_90a
+  //! and this is such a GPU: on unless it was set.
+  void set_wgmma(bool on) { wgmma_ = on; }
+  [[nodiscard]] bool uses_wgmma() const { return has_wgmma_ && wgmma_; }
   //! That library, begun when first asked for; null if the program has none, this GPU is not one of
   //! its, or it is switched off. The GPU is then that of the calling thread.
   [[nodiscard]] detail::AttentionLibrary* attention_library() {
@@ -332,7 +336,7 @@ class Cuda {
   }
 
   //! **Errors.** CudaError unless the program holds code for the GPU.
-  void expect_code() const;
+  void find_code();
 
   //! **Errors.** CudaError that names the operation that was queued last.
   void expect_reached(cudaError_t status) const {
@@ -359,6 +363,7 @@ class Cuda {
   int index_;
   ProductPrecision product_precision_ = ProductPrecision::float32;
   int gpu_ = 0;
+  bool has_wgmma_ = false, wgmma_ = true;
   int shared_bytes_of_block_ = 0;
   index_t memory_bytes_ = 0;
   detail::CudaQueue queue_;
@@ -375,10 +380,11 @@ class Cuda {
   Worker worker_;
 };
 
-inline void Cuda::expect_code() const {
+inline void Cuda::find_code() {
   cudaFuncAttributes attributes{};
   const cudaError_t status =
       cudaFuncGetAttributes(&attributes, detail::block_a_row<CudaLanes<256>, detail::NothingRow>);
+  has_wgmma_ = attributes.maxThreadsPerBlock == detail::NothingRow::threads_with_wgmma;
   if (status == cudaSuccess) return;
   cudaDeviceProp gpu{};
   cudaGetDeviceProperties(&gpu, gpu_);

@@ -8,6 +8,7 @@
 #include <weft/core/index.hpp>
 #include <weft/device/cuda_lanes.cuh>
 #include <weft/device/cuda_quad_lanes.cuh>
+#include <weft/device/wgmma.cuh>
 
 namespace weft::detail {
 
@@ -53,8 +54,12 @@ constexpr const char* name_of_kernel() {
   return __PRETTY_FUNCTION__;
 }
 
-//! Does nothing. Whether a GPU has code for it tells whether the program was compiled for that GPU.
+//! Does nothing. Whether a GPU has code for it tells whether the program was compiled for that GPU,
+//! and how many threads that code takes tells whether it was for sm_90a.
 struct NothingRow {
+  static constexpr int threads_with_wgmma = 128;
+  static constexpr int row_threads = ptx::has_wgmma ? threads_with_wgmma : block_threads;
+
   template <class Lanes>
   __device__ void operator()(Lanes, index_t) const {}
 };

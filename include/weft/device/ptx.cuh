@@ -19,9 +19,10 @@
 
 namespace weft::ptx {
 
-//! The block's shared memory of the size that its launch gave; begins at a multiple of 16 bytes.
+//! The block's shared memory of the size that its launch gave; begins at a multiple of 1,024 bytes,
+//! as `wgmma` wants it.
 __device__ inline std::uint32_t* launched_memory() {
-  extern __shared__ uint4 memory[];
+  extern __shared__ __align__(1024) uint4 memory[];
   return reinterpret_cast<std::uint32_t*>(memory);
 }
 

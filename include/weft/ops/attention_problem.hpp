@@ -5,6 +5,7 @@
 
 #include <concepts>
 #include <initializer_list>
+#include <limits>
 #include <type_traits>
 
 #include <weft/core/any_floats.hpp>
@@ -65,11 +66,15 @@ struct AttentionProblem {
 };
 
 //! A head size that is known when the program runs.
-struct AnyHeadSize {};
+struct AnyHeadSize {
+  static constexpr index_t most_channels = std::numeric_limits<index_t>::max();  //!< of a head
+};
 
 //! One that is known when it is compiled, so that a GPU gets its kernels alone.
 template <index_t N>
-struct HeadSize : AnyHeadSize {};
+struct HeadSize : AnyHeadSize {
+  static constexpr index_t most_channels = N;  //!< of a head
+};
 
 namespace detail {
 

@@ -165,6 +165,8 @@ inline std::map<std::string_view, Operation> arithmetic() {
   all["div.s32"] = computed<s32, s32, s32>(quotient, Kind::special);
   all["rem.u32"] =
       computed<u32, u32, u32>([](u32 a, u32 b) { return b == 0 ? a : a % b; }, Kind::special);
+  all["rem.s32"] =
+      computed<s32, s32, s32>([](s32 a, s32 b) { return b == 0 ? a : a % b; }, Kind::special);
   all["rem.s64"] =
       computed<s64, s64, s64>([](s64 a, s64 b) { return b == 0 ? a : a % b; }, Kind::special);
   all["rcp.rn.f32"] = computed<f32, f32>([](f32 a) { return 1.0f / a; }, Kind::special);

@@ -32,6 +32,14 @@ struct Block {
   std::uint32_t waits = 0;               // how often all have come
   bool any = false, any_of_all = false;  // what a barrier's reduction finds, and found
   std::vector<bool> being_copied;        // of the bytes of `shared`
+  // Of kernels with products of warpgroups: which thread wrote a byte of `shared` after how many of
+  // its fences, and how many each thread has passed.
+  struct Written {
+    std::uint16_t thread = 0, fences = 0;
+    bool any = false;
+  };
+  std::vector<Written> written;
+  std::vector<std::uint16_t> fences;
   Counts* counts = nullptr;
 
   //! Shared memory begins as NaN.
@@ -41,6 +49,26 @@ struct Block {
     std::fill(shared.begin(), shared.end(), std::byte{0xff});
     history.begin(shared.size());
     being_copied.assign(shared.size(), false);
+    if (kernel->has_wgmma) {
+      written.assign(shared.size(), {});
+      fences.assign(threads.x * threads.y * threads.z, 0);
+    }
+  }
+
+  //! A thread writes to shared memory.
+  void note_written(std::uint64_t address, unsigned bytes, unsigned thread) {
+    if (!kernel->has_wgmma) return;
+    for (unsigned i = 0; i < bytes; ++i) {
+      written[address + i] = {static_cast<std::uint16_t>(thread), fences[thread], true};
+    }
+  }
+  //! What a thread has written can be read by products.
+  void show(unsigned thread) { ++fences[thread]; }
+  [[nodiscard]] bool is_shown(std::uint64_t address, unsigned bytes) const {
+    const auto first = written.begin() + static_cast<std::ptrdiff_t>(address);
+    return std::all_of(first, first + bytes, [&](const Written& byte) {
+      return !byte.any || byte.fences < fences[byte.thread];
+    });
   }
 
   //! A copy of 16 bytes begins or ends.

@@ -20,6 +20,7 @@
 #include "program.hpp"
 #include "statements.hpp"
 #include "together.hpp"
+#include "warpgroup.hpp"
 
 namespace emulator {
 
@@ -202,9 +203,11 @@ class Decoder {
       symbols_[name] = bytes;
       bytes += variable.bytes;
     }
-    kernel_.static_shared_bytes = (kernel_.static_shared_bytes + 15) / 16 * 16;
-    for (const Variable* variable : launched)
-      symbols_[variable->name] = kernel_.static_shared_bytes;
+    std::size_t alignment = 16;
+    for (const Variable* variable : launched) alignment = std::max(alignment, variable->alignment);
+    auto& bytes = kernel_.static_shared_bytes;
+    bytes = (bytes + alignment - 1) / alignment * alignment;
+    for (const Variable* variable : launched) symbols_[variable->name] = bytes;
   }
 
   std::uint32_t constant(std::uint64_t value, unsigned bytes) {
@@ -326,7 +329,8 @@ class Decoder {
       decode_store(now, name, operands);
     } else if (name.starts_with("atom.")) {
       decode_atomic(now, name, operands);
-    } else if (!decode_control(now, name, operands) && !decode_together(now, name, operands)) {
+    } else if (!decode_control(now, name, operands) && !decode_together(now, name, operands) &&
+               !decode_warpgroup(now, name, operands)) {
       unknown(std::string(statement));
     }
     kernel_.instructions.push_back(now);
@@ -474,6 +478,8 @@ class Decoder {
       now.run = begin_copies;
     } else if (name == "cp.async.wait_all") {
       now.run = end_copies;
+    } else if (name == "fence.proxy.async.shared::cta") {
+      now.run = show_written;
     } else if (name.starts_with("membar") || name.starts_with("fence")) {
       now.run = [](Warp&, const Instruction&, Mask) {};
     } else {
@@ -539,6 +545,51 @@ class Decoder {
         now.run = multiply_matrices<emulator::Tf32>;
       else
         return false;
+    } else {
+      return false;
+    }
+    return true;
+  }
+
+  //! Products of four warps.
+  bool decode_warpgroup(Instruction& now, std::string_view name,
+                        const std::vector<std::string_view>& operands) {
+    now.flow = Flow::all_together;
+    now.kind = Kind::control;
+    if (name == "wgmma.fence.sync.aligned") {
+      now.run = begin_products;
+    } else if (name == "wgmma.commit_group.sync.aligned") {
+      now.run = [](Warp&, const Instruction&, Mask) {};
+    } else if (name == "wgmma.wait_group.sync.aligned" && operands[0] == "0") {
+      now.run = end_products;
+    } else if (name.starts_with("wgmma.mma_async.sync.aligned.m64n64k16.f32.")) {
+      const bool from_registers = operands[1].starts_with('{'),
+                 is_bfloat16 = name.ends_with("bf16.bf16");
+      if (!is_bfloat16 && !name.ends_with("f16.f16")) return false;
+      // Of negated or transposed factors those that weft has.
+      const std::vector<std::string_view> settings(operands.begin() + 4, operands.end());
+      if (settings != (from_registers ? std::vector<std::string_view>{"1", "1", "1"}
+                                      : std::vector<std::string_view>{"1", "1", "0", "0"})) {
+        return false;
+      }
+      auto& places = kernel_.lists.emplace_back();
+      for (const auto element : elements_of(operands[0]))
+        places.push_back(operand(element, 4).place);
+      for (const auto element : elements_of(operands[1])) {
+        places.push_back(operand(element, from_registers ? 4 : 8).place);
+      }
+      places.push_back(operand(operands[2], 8).place);
+      places.push_back(operand(operands[3], 0).place);
+      now.operands[0] = static_cast<std::uint32_t>(kernel_.lists.size() - 1);
+      now.kind = Kind::tensor;
+      kernel_.has_wgmma = true;
+      if (from_registers) {
+        now.run = is_bfloat16 ? multiply_warpgroup<weft::Bfloat16, true>
+                              : multiply_warpgroup<weft::Float16, true>;
+      } else {
+        now.run = is_bfloat16 ? multiply_warpgroup<weft::Bfloat16, false>
+                              : multiply_warpgroup<weft::Float16, false>;
+      }
     } else {
       return false;
     }

@@ -15,6 +15,15 @@
 
 namespace emulator {
 
+//! Warps of a group have come to the same products.
+inline void expect_same_products(const std::vector<Warp>& warps) {
+  for (std::size_t i = 0; i < warps.size(); ++i) {
+    if (warps[i].products() != warps[i / 4 * 4].products()) {
+      warps[i].refuse("comes to other products than its warpgroup", 0);
+    }
+  }
+}
+
 //! Runs the warps of a block to their end. Every other time they take turns from the last on.
 inline void run_block(Block& block, std::vector<Warp>& warps) {
   block.begin();
@@ -26,6 +35,7 @@ inline void run_block(Block& block, std::vector<Warp>& warps) {
       if (warp.state() == Warp::State::runs) warp.run();
     }
     // All have come to the barrier, or ended.
+    expect_same_products(warps);
     block.pass_barrier();
     any = false;
     for (Warp& warp : warps) {

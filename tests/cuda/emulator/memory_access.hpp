@@ -52,6 +52,7 @@ std::byte* bytes_at(Warp& warp, std::uint64_t address, unsigned bytes, unsigned 
         block.is_being_copied(address, bytes)) {
       warp.refuse("byte " + std::to_string(address) + " of shared memory: a race", lane);
     }
+    if (access == Access::write) block.note_written(address, bytes, warp.thread(lane));
     return block.shared.data() + address;
   } else {
     const char* const wrong =

@@ -92,6 +92,8 @@ struct Kernel {
   std::vector<Instruction> instructions;
   std::vector<Constant> constants;
   std::vector<std::pair<std::uint32_t, Special>> specials;
+  std::vector<std::vector<std::uint32_t>> lists;  // operands of instructions that have many
+  bool has_wgmma = false;
 };
 
 }  // namespace emulator

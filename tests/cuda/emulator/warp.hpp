@@ -47,6 +47,8 @@ class Warp {
     groups_.assign(1, {0, alive_, false});
     state_ = State::runs;
     waits_ = 0;
+    products_ = 0;
+    may_multiply_ = multiplies_ = false;
     copies.clear();
     for (const auto& [place, special] : block_->kernel->specials) {
       for (unsigned lane = 0; lane < warp_size; ++lane) {
@@ -80,6 +82,8 @@ class Warp {
     return local_.data() + lane * block_->kernel->local_bytes;
   }
   [[nodiscard]] Block& block() { return *block_; }
+  [[nodiscard]] unsigned number() const { return number_; }
+  [[nodiscard]] unsigned thread(unsigned lane) const { return number_ * warp_size + lane; }
   [[nodiscard]] Mask alive() const { return alive_; }
   [[nodiscard]] Touch touch(unsigned lane) const {
     return {block_->waits, waits_, static_cast<std::uint16_t>(number_ * warp_size + lane)};
@@ -91,6 +95,17 @@ class Warp {
     std::byte bytes[16];
   };
   std::vector<Copy> copies;
+
+  //! Products of a warpgroup, which are under way between their fence and the wait for them.
+  void begin_products() { may_multiply_ = true; }
+  void count_product() {
+    if (!may_multiply_) refuse("a product without wgmma.fence before it", 0);
+    ++products_;
+    multiplies_ = true;
+  }
+  void end_products() { may_multiply_ = multiplies_ = false; }
+  //! How many this warp has come to.
+  [[nodiscard]] unsigned products() const { return products_; }
 
   //! Lanes have waited for one another.
   void count_wait() { ++waits_; }
@@ -162,6 +177,8 @@ class Warp {
   Mask alive_ = 0;
   State state_ = State::ended;
   std::uint32_t waits_ = 0;
+  unsigned products_ = 0;
+  bool may_multiply_ = false, multiplies_ = false;
   const Instruction* current_ = nullptr;
 };
 
@@ -214,6 +231,9 @@ inline void Warp::run_group(Group group) {
       group.waits = true;
       groups_.push_back(group);
       return;
+    }
+    if (multiplies_ && (now.flow == Flow::barrier || now.flow == Flow::leave)) {
+      refuse("goes on before its products are done", 0);
     }
     count(now, lanes);
     switch (now.flow) {

@@ -19,6 +19,7 @@
 #include <weft/ops/cuda/attention_backward.cuh>
 #include <weft/ops/cuda/attention_forward.cuh>
 #include <weft/ops/cuda/library_attention.cuh>
+#include <weft/ops/cuda/warpgroup_products.cuh>
 
 namespace weft::ops::detail {
 
@@ -29,7 +30,7 @@ void with_head_columns(Products products, HeadSize<N>, index_t, const F& f) {
   static_assert(N <= 256,
                 "attention on a GPU takes heads of up to 256 channels: choose more heads");
   constexpr int columns = static_cast<int>(std::bit_ceil(static_cast<unsigned>(N)));
-  f(products, std::integral_constant<int, std::max(columns, Products::terms)>());
+  f(products, std::integral_constant<int, std::max(columns, Products::least_columns)>());
 }
 
 //! The same for a head size that is known now.
@@ -37,41 +38,69 @@ void with_head_columns(Products products, HeadSize<N>, index_t, const F& f) {
 //! **Errors.** ShapeError if it is too large.
 template <class Products, class F>
 void with_head_columns(Products products, AnyHeadSize, index_t head_size, const F& f) {
-  if (head_size <= 16) return f(products, std::integral_constant<int, 16>());
-  if (head_size <= 32) return f(products, std::integral_constant<int, 32>());
-  if (head_size <= 64) return f(products, std::integral_constant<int, 64>());
-  if (head_size <= 128) return f(products, std::integral_constant<int, 128>());
-  if (head_size <= 256) return f(products, std::integral_constant<int, 256>());
+  const auto takes = [&]<int columns>(std::integral_constant<int, columns> constant) {
+    if constexpr (columns >= Products::least_columns) {
+      if (head_size > columns) return false;
+      f(products, constant);
+      return true;
+    }
+    return false;
+  };
+  const bool taken =
+      takes(std::integral_constant<int, 16>()) || takes(std::integral_constant<int, 32>()) ||
+      takes(std::integral_constant<int, 64>()) || takes(std::integral_constant<int, 128>()) ||
+      takes(std::integral_constant<int, 256>());
+  if (taken) return;
   throw ShapeError(text("attention: a head of ", head_size, " channels; a GPU takes 256"));
+}
+
+//! The most channels of heads that have too few for a warpgroup.
+inline constexpr index_t channels_of_a_warp = 32;
+
+//! The same for factors of 16 bits: by warpgroups, where the program's code for the GPU has their
+//! products, and neither heads nor sequences are so small that most of one would be padding.
+template <class Rounded, class Head, class F>
+void with_rounded_products(const Cuda& device, Head head, const AttentionProblem<Cuda>& p,
+                           const F& f) {
+  constexpr index_t least_rows = 64;
+  if constexpr (Head::most_channels > channels_of_a_warp) {
+    if (device.uses_wgmma() && p.head_size > channels_of_a_warp &&
+        std::min(p.query_layout->longest, p.key_layout->longest) >= least_rows) {
+      return with_head_columns(WarpgroupProducts<Rounded>{}, head, p.head_size, f);
+    }
+  }
+  with_head_columns(RoundedProducts<Rounded>{}, head, p.head_size, f);
 }
 
 //! Calls `f(products, columns)` with the products of the device's precision and the columns of a
 //! head. (For tf32 they are those of floats: nothing is gained by losing digits here.)
 template <class Head, class F>
-void with_attention_kernels(const Cuda& device, Head head, index_t head_size, const F& f) {
+void with_attention_kernels(const Cuda& device, Head head, const AttentionProblem<Cuda>& p,
+                            const F& f) {
   switch (device.product_precision()) {
     case ProductPrecision::bfloat16:
-      return with_head_columns(RoundedProducts<Bfloat16>{}, head, head_size, f);
+      return with_rounded_products<Bfloat16>(device, head, p, f);
     case ProductPrecision::float16:
-      return with_head_columns(RoundedProducts<Float16>{}, head, head_size, f);
+      return with_rounded_products<Float16>(device, head, p, f);
     default:
-      return with_head_columns(FloatProducts{}, head, head_size, f);
+      return with_head_columns(FloatProducts{}, head, p.head_size, f);
   }
 }
 
-//! As many warps as the longest sequence needs, a block may have, and the GPU has shared memory
-//! for: 16 rows each. `words(rows)`: what a block of so many rows needs. Where a sequence takes
-//! several blocks their rows divide the 128 keys that dropout decides together.
-template <int Columns, class Words>
+//! 16 rows for each warp of a block: as many as the longest sequence needs, a block may have, and
+//! the GPU has shared memory for. `words(rows)`: what a block of so many rows needs. Where a
+//! sequence takes several blocks their rows divide the 128 keys that dropout decides together.
+template <class Products, int Warps, class Words>
 int attention_block_rows(index_t longest, index_t shared_bytes, const Words& words) {
-  const index_t needed = (longest + warp_rows - 1) / warp_rows;
-  constexpr index_t most = attention_warps<Columns>;
-  static_assert(DropoutMask::group_columns % (most * warp_rows) == 0);
-  auto warps = static_cast<unsigned>(std::clamp(needed, index_t{1}, most));
-  while (warps > 1 && 4 * words(static_cast<int>(warps) * warp_rows) > shared_bytes) {
-    warps = std::bit_floor(warps - 1);
+  constexpr int rows = rows_together<Products>;
+  constexpr index_t most = Warps / Products::warps;
+  static_assert(DropoutMask::group_columns % (most * rows) == 0);
+  const index_t needed = (longest + rows - 1) / rows;
+  auto times = static_cast<unsigned>(std::clamp(needed, index_t{1}, most));
+  while (times > 1 && 4 * words(static_cast<int>(times) * rows) > shared_bytes) {
+    times = std::bit_floor(times - 1);
   }
-  return static_cast<int>(warps) * warp_rows;
+  return static_cast<int>(times) * rows;
 }
 
 //! Blocks for all rows of the longest sequence, each head and each sequence.
@@ -95,17 +124,22 @@ template <class Head>
 void attention_forward(Cuda& device, const AttentionForward<Cuda>& a, Head size) {
   if (attention_by_library(device, a)) return;
   expect_scale(a.problem.scale);
-  const SequenceLayout<Cuda>& layout = *a.problem.query_layout;
-  with_attention_kernels(device, size, a.problem.head_size, [&](auto products, auto columns) {
-    using Products = decltype(products);
-    const int stages = used_stages<Products, columns(), 1>(a.problem.key_layout->longest);
-    const auto words = [=](int rows) { return query_words<Products, columns(), 1>(rows, stages); };
-    const int rows =
-        attention_block_rows<columns()>(layout.longest, device.shared_bytes_of_block(), words);
-    device.launch("attention", attention_grid(a.problem, layout, rows, words(rows)),
-                  attention_kernel<Products, columns()>, CudaHead(a.problem, stages), a.q, a.k, a.v,
-                  a.out, a.log_sums);
-  });
+  const SequenceLayout<Cuda>& queries = *a.problem.query_layout;
+  const index_t shared_bytes = device.shared_bytes_of_block();
+  with_attention_kernels(
+      device, size, a.problem,
+      [&]<class Products, int columns>(Products, std::integral_constant<int, columns>) {
+        const int stages = used_stages<Products, columns>(query_stages<Products, columns, 1>,
+                                                          a.problem.key_layout->longest);
+        const auto words = [=](int rows) {
+          return query_words<Products, columns, 1>(rows, stages);
+        };
+        const int rows = attention_block_rows<Products, attention_warps<Products, columns>>(
+            queries.longest, shared_bytes, words);
+        device.launch("attention", attention_grid(a.problem, queries, rows, words(rows)),
+                      attention_kernel<Products, columns>, CudaHead(a.problem, stages), a.q, a.k,
+                      a.v, a.out, a.log_sums);
+      });
 }
 
 template <class Head>
@@ -114,30 +148,34 @@ void attention_backward(Cuda& device, const AttentionBackward<Cuda>& a, Head siz
   const SequenceLayout<Cuda>& queries = *a.problem.query_layout;
   const SequenceLayout<Cuda>& keys = *a.problem.key_layout;
   const Tensor<float, Cuda> deltas(device, {queries.rows(), a.problem.heads});
-  with_attention_kernels(device, size, a.problem.head_size, [&](auto products, auto columns) {
-    using Products = decltype(products);
-    const index_t shared_bytes = device.shared_bytes_of_block();
-    const int key_stages = used_stages<Products, columns(), 2>(keys.longest);
-    const auto of_queries = [=](int rows) {
-      return query_words<Products, columns(), 2>(rows, key_stages);
-    };
-    const int query_rows =
-        attention_block_rows<columns()>(queries.longest, shared_bytes, of_queries);
-    device.launch("attention_backward for queries",
-                  attention_grid(a.problem, queries, query_rows, of_queries(query_rows)),
-                  attention_query_gradients<Products, columns()>, CudaHead(a.problem, key_stages),
-                  a.q, a.k, a.v, a.out, a.log_sums, deltas.data(), a.dout, a.dq);
-    const int query_stages = used_stages<Products, columns(), 2>(queries.longest);
-    const auto of_keys = [=](int rows) {
-      return key_words<Products, columns()>(rows, query_stages);
-    };
-    constexpr int sharers = key_sharers<columns()>;
-    const int key_rows = attention_block_rows<columns()>(keys.longest, shared_bytes, of_keys);
-    device.launch("attention_backward for keys",
-                  attention_grid(a.problem, keys, key_rows, of_keys(key_rows), sharers),
-                  attention_key_gradients<Products, columns()>, CudaHead(a.problem, query_stages),
-                  a.q, a.k, a.v, a.log_sums, deltas.data(), a.dout, a.dk, a.dv);
-  });
+  const index_t shared_bytes = device.shared_bytes_of_block();
+  with_attention_kernels(
+      device, size, a.problem,
+      [&]<class Products, int columns>(Products, std::integral_constant<int, columns>) {
+        const int of_keys =
+            used_stages<Products, columns>(query_stages<Products, columns, 2>, keys.longest);
+        const auto words_of_queries = [=](int rows) {
+          return query_words<Products, columns, 2>(rows, of_keys);
+        };
+        const int query_rows = attention_block_rows<Products, attention_warps<Products, columns>>(
+            queries.longest, shared_bytes, words_of_queries);
+        device.launch("attention_backward for queries",
+                      attention_grid(a.problem, queries, query_rows, words_of_queries(query_rows)),
+                      attention_query_gradients<Products, columns>, CudaHead(a.problem, of_keys),
+                      a.q, a.k, a.v, a.out, a.log_sums, deltas.data(), a.dout, a.dq);
+        const int of_queries =
+            used_stages<Products, columns>(key_stages<Products, columns>, queries.longest);
+        const auto words_of_keys = [=](int rows) {
+          return key_words<Products, columns>(rows, of_queries);
+        };
+        const int key_rows = attention_block_rows<Products, key_warps<Products, columns>>(
+            keys.longest, shared_bytes, words_of_keys);
+        device.launch("attention_backward for keys",
+                      attention_grid(a.problem, keys, key_rows, words_of_keys(key_rows),
+                                     key_sharers<columns>),
+                      attention_key_gradients<Products, columns>, CudaHead(a.problem, of_queries),
+                      a.q, a.k, a.v, a.log_sums, deltas.data(), a.dout, a.dk, a.dv);
+      });
 }
 
 }  // namespace weft::ops::detail

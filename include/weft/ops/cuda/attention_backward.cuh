@@ -4,7 +4,9 @@
 //! values.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include <weft/ops/cuda/attention_block.cuh>
 
@@ -28,15 +30,16 @@ __device__ inline float row_delta(const CudaHead& head, AnyHeadRows<const void> 
 //! A block has the queries that it has in the forward pass, and finds their gradients, and `deltas`
 //! for the other kernel.
 template <class Products, int Columns>
-__global__ void __launch_bounds__(32 * attention_warps<Columns>,
+__global__ void __launch_bounds__(32 * attention_warps<Products, Columns>,
                                   attention_blocks<Products, Columns, 2>())
     attention_query_gradients(CudaHead head, AnyHeadRows<const void> q, AnyHeadRows<const void> k,
                               AnyHeadRows<const void> v, AnyHeadRows<const void> out,
                               const float* log_sums, float* deltas, AnyHeadRows<const void> dout,
                               AnyHeadRows<void> dq) {
+  if constexpr (!Products::are_compiled) return;
   using Block = CudaQueries<Products, Columns, 2>;
   const Block block(head);
-  const BlockRows& rows = block.rows;
+  const BlockRows<Products>& rows = block.rows;
   if (rows.block_is_empty()) return;
   SharedWords shared;
   const auto queries = shared.tile<typename Block::Tile>(rows.block_rows);
@@ -80,88 +83,94 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>,
     }
     add_weighted_rows<R>(sums, scores, keys);
   });
-  if (!rows.warp_is_empty()) {
-    store_rows<Products>(head, rows, sums, dq, [&](int) { return head.scale; });
-  }
+  if (!rows.is_empty()) store_rows(head, rows, sums, dq, [&](int) { return head.scale; });
 }
 
-//! How many columns of both gradients of keys and values a warp finds: those of the largest heads
-//! would not fit into its registers.
+//! Warps that have the same keys. The gradients of keys and of values of the largest heads would
+//! not fit into the registers of one warp: one finds the probabilities and from them the gradients
+//! of values, the other the gradients of probabilities and from both those of keys.
 template <int Columns>
-constexpr int key_gradient_columns = Columns < 128 ? Columns : 128;
+constexpr int key_sharers = Columns > 128 ? 2 : 1;
 
-//! Warps that have the same keys: each finds the scores of its share of a tile's queries, and its
-//! columns of the gradients from all of them.
-template <int Columns>
-constexpr int key_sharers = Columns / key_gradient_columns<Columns>;
+//! The most warps that divide a block's keys.
+template <class Products, int Columns>
+constexpr int key_warps = std::min(attention_warps<Products, Columns>, 8 / key_sharers<Columns>);
 
-//! The words in which sharers show each other the scores of a tile and their gradients: none if
-//! there is one.
+//! The words in which warps show their sharers the probabilities of a tile.
 template <class Products, int Columns>
 WEFT_HOST_DEVICE constexpr int shown_words(int block_rows) {
-  return key_sharers<Columns> == 1 ? 0 : 2 * block_rows * attention_tile<Products, Columns>;
+  return key_sharers<Columns> == 1 ? 0 : block_rows * attention_tile<Products, Columns>;
 }
 
-//! The words of a block that walks over queries.
+//! The words of a block that walks over queries: its own keys and values, `stages` tiles of
+//! queries, of the gradients of their results and of two numbers each, and the keys that they keep.
 template <class Products, int Columns>
 constexpr int key_words(int block_rows, int stages) {
   constexpr int tile = attention_tile<Products, Columns>;
-  return WarpTile<Products, Columns>::size(2 * block_rows + 2 * stages * tile) + stages * 2 * tile +
+  using Tile = typename Products::template Tile<Columns>;
+  return Tile::size(2 * block_rows + 2 * stages * tile) + stages * 2 * tile +
          tile * KeptKeys::bytes_of_query / 4 + shown_words<Products, Columns>(block_rows);
 }
 
-//! Shows a lane's elements of two results to the same lane of the warps that share its rows: those
-//! of each piece lie side by side for a warp, those of the first result before the second's.
+//! Tiles of each array: see `query_stages`.
+template <class Products, int Columns>
+constexpr int key_stages = [] {
+  constexpr int rows = key_warps<Products, Columns> * warp_rows;
+  return 4 * key_words<Products, Columns>(rows, 2) <= Products::block_bytes ? 2 : 1;
+}();
+
+//! Where the warps that divide a block's rows show their lanes' elements: those of each piece lie
+//! side by side for a warp.
 template <int N>
-__device__ void show(float4* shown, const WarpPiece (&a)[N], const WarpPiece (&b)[N]) {
-  float4* const own = shown + static_cast<int>(threadIdx.x) / 32 * 64 * N + threadIdx.x % 32;
+__device__ float4* shown_place(std::uint32_t* shown, int in_block) {
+  return reinterpret_cast<float4*>(shown) + in_block / warp_rows * 32 * N + threadIdx.x % 32;
+}
+
+//! Shows a lane's elements to the same lane of the warp that shares its rows.
+template <int N>
+__device__ void show(std::uint32_t* shown, int in_block, const WarpPiece (&pieces)[N]) {
+  float4* const own = shown_place<N>(shown, in_block);
 #pragma unroll
   for (int n = 0; n < N; ++n) {
-    own[32 * n] = make_float4(a[n][0], a[n][1], a[n][2], a[n][3]);
-    own[32 * (N + n)] = make_float4(b[n][0], b[n][1], b[n][2], b[n][3]);
+    own[32 * n] = make_float4(pieces[n][0], pieces[n][1], pieces[n][2], pieces[n][3]);
   }
 }
 
-//! What the sharers of its rows have shown of the first result or of the second, in their order.
-template <int Sharers, int Result, int All>
-__device__ void see(const float4* shown, WarpPiece (&all)[All]) {
-  constexpr int N = All / Sharers;
-  const int first_warp = static_cast<int>(threadIdx.x) / 32 / Sharers * Sharers;
+//! What was shown by the warp that shares its rows.
+template <int N>
+__device__ void see(std::uint32_t* shown, int in_block, WarpPiece (&pieces)[N]) {
+  const float4* const own = shown_place<N>(shown, in_block);
 #pragma unroll
-  for (int n = 0; n < All; ++n) {
-    const int place = (first_warp + n / N) * 2 * N + Result * N + n % N;
-    const float4 piece = shown[32 * place + threadIdx.x % 32];
-    all[n][0] = piece.x, all[n][1] = piece.y, all[n][2] = piece.z, all[n][3] = piece.w;
+  for (int n = 0; n < N; ++n) {
+    const float4 piece = own[32 * n];
+    pieces[n][0] = piece.x, pieces[n][1] = piece.y, pieces[n][2] = piece.z, pieces[n][3] = piece.w;
   }
 }
 
-//! A block has 16 keys a warp, or for all that share them, and finds their gradients and those of
+//! A block has 16 keys a warp, or for both that share them, and finds their gradients and those of
 //! their values from all queries.
 template <class Products, int Columns>
-__global__ void __launch_bounds__(32 * attention_warps<Columns> * key_sharers<Columns>)
+__global__ void __launch_bounds__(32 * key_warps<Products, Columns> * key_sharers<Columns>)
     attention_key_gradients(CudaHead head, AnyHeadRows<const void> q, AnyHeadRows<const void> k,
                             AnyHeadRows<const void> v, const float* log_sums, const float* deltas,
                             AnyHeadRows<const void> dout, AnyHeadRows<void> dk,
                             AnyHeadRows<void> dv) {
-  constexpr int R = attention_tile<Products, Columns>;
-  using Tile = WarpTile<Products, Columns>;
-  constexpr int own = key_gradient_columns<Columns>, sharers = key_sharers<Columns>;
-  constexpr int S = R / sharers;  // queries of a tile whose scores this warp finds
-  const int share = static_cast<int>(threadIdx.x) / 32 % sharers;
-  const int first_column = share * own, first_query = share * S;
-  const BlockRows rows(head.key_starts, sharers);
+  if constexpr (!Products::are_compiled) return;
+  constexpr int R = attention_tile<Products, Columns>, sharers = key_sharers<Columns>;
+  using Tile = typename Products::template Tile<Columns>;
+  const BlockRows<Products> rows(head.key_starts, sharers);
   if (rows.block_is_empty()) return;
+  const bool finds_values = sharers == 1 || rows.share == 0, finds_keys = rows.share == sharers - 1;
   SharedWords shared;
   const Tile keys = shared.tile<Tile>(rows.block_rows), values = shared.tile<Tile>(rows.block_rows);
-  constexpr int stages = attention_stages<Products, Columns, 2>;
+  constexpr int stages = key_stages<Products, Columns>;
   const Tile tiles_of_queries = shared.tile<Tile>(head.stages * R);
   const Tile tiles_of_douts = shared.tile<Tile>(head.stages * R);
   auto* const log_sums_of_tiles = reinterpret_cast<float*>(shared.take(head.stages * R));
   auto* const deltas_of_tiles = reinterpret_cast<float*>(shared.take(head.stages * R));
   const DropoutMask mask = head.mask();
   const float kept_scale = mask.scale;
-  auto* const shown =
-      reinterpret_cast<float4*>(shared.take(shown_words<Products, Columns>(rows.block_rows)));
+  std::uint32_t* const shown = shared.take(shown_words<Products, Columns>(rows.block_rows));
   const KeptKeys kept(shared.next);
   const index_t key_begin = rows.begin + rows.block_first, key_end = rows.begin + rows.count;
   const TileSource<Products, Columns> own_rows[] = {{keys, head, k}, {values, head, v}};
@@ -172,19 +181,21 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns> * key_sharers<Co
   const index_t all_queries = query_end - query_begin;
   const int in_group = static_cast<int>(rows.block_first % DropoutMask::group_columns);
   const int lane_key = static_cast<int>(threadIdx.x % 32 / 4);  // of its warp's 16
-  WarpPiece dk_sums[own / 8] = {}, dv_sums[own / 8] = {};
+  // Of both gradients, or of that which this warp finds.
+  WarpPiece sums[2 / sharers][Columns / 8] = {};
+  auto &dv_sums = sums[0], &dk_sums = sums[2 / sharers - 1];
   // Begins to bring what a tile of queries needs.
-  const auto of_stage = [](Tile tiles, int stage) { return Tile{tiles.row(stage * R)}; };
+  const auto of_stage = [](Tile tiles, int stage) { return tiles.from_row(stage * R); };
   const auto load = [&](index_t tile, int stage) {
     const TileSource<Products, Columns> sources[] = {{of_stage(tiles_of_queries, stage), head, q},
                                                      {of_stage(tiles_of_douts, stage), head, dout}};
     load_rows(sources, R, query_begin + tile, query_end);
     // Few keys have one warp, and fewer threads than a tile has queries.
     for (int i = static_cast<int>(threadIdx.x); i < R; i += static_cast<int>(blockDim.x)) {
-      if (tile + i >= all_queries) break;
+      const bool is_there = tile + i < all_queries;
       const index_t at = head.place(query_begin + tile + i);
-      log_sums_of_tiles[stage * R + i] = log_sums[at] * log2_e;
-      deltas_of_tiles[stage * R + i] = deltas[at];
+      log_sums_of_tiles[stage * R + i] = is_there ? log_sums[at] * log2_e : 0.0f;
+      deltas_of_tiles[stage * R + i] = is_there ? deltas[at] : 0.0f;
     }
   };
   const index_t first_tile = head.causal ? rows.block_first / R * R : 0;
@@ -195,71 +206,66 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns> * key_sharers<Co
       __syncthreads();
       load(tile, 0);
     }
-    wait_for_rows();
+    wait_for_rows<Products>();
     if (stages == 2 && tile + R < all_queries) load(tile + R, 1 - stage);
     if (mask.active()) {
       kept.draw(mask, head.query_keys, query_begin + tile, query_end, R,
                 rows.block_first - in_group);
       __syncthreads();
     }
-    const bool sees = !rows.warp_is_empty() && !(head.causal && tile + R <= rows.first());
+    const bool sees = !rows.is_empty() && !(head.causal && tile + R <= rows.first_together());
     if (sharers == 1 && !sees) continue;
 
     const Tile queries = of_stage(tiles_of_queries, stage);
     const Tile douts = of_stage(tiles_of_douts, stage);
-    const float* const log_sum = log_sums_of_tiles + stage * R + first_query;
-    const float* const delta = deltas_of_tiles + stage * R + first_query;
-    WarpPiece scores[S / 8], dscores[S / 8];
-    if (sees) {
-      multiply_by_rows<S>(scores, keys, rows.in_block, Tile{queries.row(first_query)});
-      multiply_by_rows<S>(dscores, values, rows.in_block, Tile{douts.row(first_query)});
-      for_each_element(scores, [&](float& score, int, int query) {
-        score = ptx::exp2(score * (head.scale * log2_e) - log_sum[query]);
+    const float* const log_sum = log_sums_of_tiles + stage * R;
+    const float* const delta = deltas_of_tiles + stage * R;
+    WarpPiece ps[R / 8], dps[R / 8];
+    if (sees && finds_values) {
+      multiply_by_rows<R>(ps, keys, rows.in_block, queries);
+      for_each_element(ps, [&](float& p, int, int query) {
+        p = ptx::exp2(p * (head.scale * log2_e) - log_sum[query]);
       });
-      if (mask.active()) {
-        const int group_key = in_group + rows.in_block;
-        for_each_element(scores, dscores, [&](float& p, float& dp, int lower, int query) {
-          const bool keeps = kept.keeps(first_query + query, group_key, lane_key + 8 * lower);
-          dp = p * ((keeps ? dp * kept_scale : 0.0f) - delta[query]);
-          if (!keeps) p = 0.0f;
-        });
-      } else {
-        for_each_element(scores, dscores,
-                         [&](float p, float& dp, int, int query) { dp = p * (dp - delta[query]); });
-      }
       // The first query of the tile that sees a key, and where they end: few tiles have others.
-      const index_t first = tile + first_query;
-      const int end = rows_below<S>(all_queries, first);
-      const int begin[2] = {head.causal ? rows_below<S>(rows.of_lane(0), first) : 0,
-                            head.causal ? rows_below<S>(rows.of_lane(1), first) : 0};
-      if (end < S || begin[1] > 0) {
-        for_each_element(scores, dscores, [&](float& score, float& dscore, int lower, int query) {
-          if (query < begin[lower] || query >= end) score = dscore = 0.0f;
+      const int end = rows_below<R>(all_queries, tile);
+      const int begin[2] = {head.causal ? rows_below<R>(rows.of_lane(0), tile) : 0,
+                            head.causal ? rows_below<R>(rows.of_lane(1), tile) : 0};
+      if (end < R || begin[1] > 0) {
+        for_each_element(ps, [&](float& p, int lower, int query) {
+          if (query < begin[lower] || query >= end) p = 0.0f;
         });
       }
+      if constexpr (sharers > 1) show(shown, rows.in_block, ps);
     }
-    if constexpr (sharers == 1) {
-      add_weighted_rows<R>(dv_sums, scores, douts);
-      add_weighted_rows<R>(dk_sums, dscores, queries);
-    } else {
-      if (sees) show(shown, scores, dscores);
+    if (sees && finds_keys) multiply_by_rows<R>(dps, values, rows.in_block, douts);
+    if constexpr (sharers > 1) {
       __syncthreads();
       if (!sees) continue;
-      WarpPiece all[R / 8];
-      see<sharers, 0>(shown, all);
-      add_weighted_rows<R>(dv_sums, all, douts, first_column);
-      see<sharers, 1>(shown, all);
-      add_weighted_rows<R>(dk_sums, all, queries, first_column);
+      if (finds_keys) see(shown, rows.in_block, ps);
     }
+    const auto drop = [&](auto keeps) {
+      for_each_element(dps, ps, [&](float& dp, float& p, int lower, int query) {
+        const bool is_kept = keeps(lower, query);
+        if (finds_keys) dp = p * ((is_kept ? dp * kept_scale : 0.0f) - delta[query]);
+        if (!is_kept) p = 0.0f;
+      });
+    };
+    if (mask.active()) {
+      drop([&](int lower, int query) {
+        return kept.keeps(query, in_group + rows.in_block, lane_key + 8 * lower);
+      });
+    } else {
+      drop([](int, int) { return true; });
+    }
+    if (finds_values) add_weighted_rows<R>(dv_sums, ps, douts);
+    if (finds_keys) add_weighted_rows<R>(dk_sums, dps, queries);
   }
   if (first_tile >= all_queries) {
     ptx::wait_for_copies();  // a block ends with none under way
   }
-  if (rows.warp_is_empty()) return;
-  const auto by_scale = [&](int) { return head.scale; };
-  const auto by_kept_scale = [&](int) { return kept_scale; };
-  store_rows<Products>(head, rows, dk_sums, dk, by_scale, first_column);
-  store_rows<Products>(head, rows, dv_sums, dv, by_kept_scale, first_column);
+  if (rows.is_empty()) return;
+  if (finds_keys) store_rows(head, rows, dk_sums, dk, [&](int) { return head.scale; });
+  if (finds_values) store_rows(head, rows, dv_sums, dv, [&](int) { return kept_scale; });
 }
 
 }  // namespace weft::ops::detail

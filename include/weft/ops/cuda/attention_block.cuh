@@ -17,12 +17,19 @@ namespace weft::ops::detail {
 
 inline constexpr int warp_rows = 16;  // queries, or keys, of a warp
 
-//! The most warps of a block, and the rows of the tiles that all of them walk over: fewer for large
-//! heads, so that what a warp has fits into registers, and a block into shared memory.
-template <int Columns>
-constexpr int attention_warps = Columns > 64 ? 4 : 8;
+//! Rows of the warps that multiply together.
+template <class Products>
+constexpr int rows_together = Products::warps* warp_rows;
+
+//! The most warps that divide a block's rows, and the rows of the tiles that all of them walk over:
+//! fewer for large heads, so that what a warp has fits into registers, and a block into shared
+//! memory.
 template <class Products, int Columns>
-constexpr int attention_tile = (Products::per_word == 2 ? 64 : 32) / (Columns > 64 ? 2 : 1);
+constexpr int attention_warps = Products::warps == 1 && Columns > 64 ? 4 : 8;
+template <class Products, int Columns>
+constexpr int attention_tile = Products::warps > 1
+                                   ? 64
+                                   : (Products::per_word == 2 ? 64 : 32) / (Columns > 64 ? 2 : 1);
 
 inline constexpr float log2_e = 1.44269504f, ln_2 = 0.693147181f;
 
@@ -62,10 +69,12 @@ struct CudaHead {
 
 //! The rows of this block's sequence, and those that are this block's and this warp's, counted from
 //! the sequence's first.
+template <class Products>
 struct BlockRows {
   index_t begin, count;
   int block_rows;
   index_t block_first;
+  int share;     // which of the warps that have the same rows this is
   int in_block;  // this warp's first, counted from the block's
 
   //! `sharers`: how many warps have the same rows.
@@ -74,30 +83,34 @@ struct BlockRows {
         count(starts[blockIdx.z + 1] - begin),
         block_rows(static_cast<int>(blockDim.x) / 32 / sharers * warp_rows),
         block_first(static_cast<index_t>(blockIdx.x) * block_rows),
-        in_block(static_cast<int>(threadIdx.x) / 32 / sharers * warp_rows) {}
+        share(sharers == 1 ? 0 : static_cast<int>(threadIdx.x) / 32 * warp_rows / block_rows),
+        in_block(static_cast<int>(threadIdx.x) / 32 * warp_rows - share * block_rows) {}
 
   [[nodiscard]] __device__ bool block_is_empty() const { return block_first >= count; }
-  [[nodiscard]] __device__ index_t first() const { return block_first + in_block; }
-  [[nodiscard]] __device__ bool warp_is_empty() const { return first() >= count; }
+  //! The first row of the warps that multiply together, which do so if any of them has a row.
+  [[nodiscard]] __device__ index_t first_together() const {
+    return block_first + in_block / rows_together<Products> * rows_together<Products>;
+  }
+  [[nodiscard]] __device__ bool is_empty() const { return first_together() >= count; }
   //! This lane's upper or lower row of a result.
   [[nodiscard]] __device__ index_t of_lane(int lower) const {
-    return first() + static_cast<int>(threadIdx.x) % 32 / 4 + 8 * lower;
+    return block_first + in_block + static_cast<int>(threadIdx.x) % 32 / 4 + 8 * lower;
   }
 };
 
 //! The rows of a head, and a tile that is to have some of them.
 template <class Products, int Columns>
 struct TileSource {
+  using Tile = typename Products::template Tile<Columns>;
   //! What is copied at once: 16 bytes.
   static constexpr int chunk = 4 * Products::per_word;
 
-  WarpTile<Products, Columns> tile;
+  Tile tile;
   AnyFloats<const void> data;  // row 0 of the head
   index_t stride;
   int head_size;
 
-  __device__ TileSource(WarpTile<Products, Columns> to, const CudaHead& head,
-                        AnyHeadRows<const void> from)
+  __device__ TileSource(Tile to, const CudaHead& head, AnyHeadRows<const void> from)
       : tile(to),
         data(from.data + head.channel()),
         stride(from.stride),
@@ -133,7 +146,7 @@ __device__ void copy_rows(const TileSource<Products, Columns> (&sources)[N], int
       for (int turn = 0; turn < chunks / threads_of_row; ++turn) {
         const int c = own + turn * threads_of_row * chunk;
         const int offset = (row * static_cast<int>(source.stride) + c) * bytes;
-        ptx::copy_async(source.tile.row(row) + c / Products::per_word, begin + offset,
+        ptx::copy_async(source.tile.chunk(row, c / chunk), begin + offset,
                         row < there && c < source.head_size);
       }
     }
@@ -154,7 +167,7 @@ __device__ void gather_rows(const TileSource<Products, Columns>& source, int row
       const bool is_there = row < there && c < source.head_size;
       x[part] = is_there ? simd::load(source.data, (first + row) * source.stride + c) : 0.0f;
     }
-    source.tile.row(row)[word] = Products::word(x);
+    source.tile.chunk(row, word / 4)[word % 4] = Products::word(x);
   }
 }
 
@@ -172,9 +185,11 @@ __device__ void load_rows(const TileSource<Products, Columns> (&sources)[N], int
   for (int n = 0; n < N; ++n) gather_rows(sources[n], rows, first, there);
 }
 
-//! All threads of a block see the rows that any of them has begun to load.
-__device__ inline void wait_for_rows() {
+//! All threads of a block, and their products, see the rows that any of them has begun to load.
+template <class Products>
+__device__ void wait_for_rows() {
   ptx::wait_for_copies();
+  Products::show_written();
   __syncthreads();
 }
 
@@ -223,14 +238,12 @@ __device__ void store_pair(Rounded* at, float first, float second) {
   *reinterpret_cast<std::uint32_t*>(at) = ptx::rounded_pair<Rounded>(first, second);
 }
 
-//! Writes this warp's rows as numbers of type T, each times factor(lower), from channel `first` of
-//! the head on.
-template <class T, int Pieces, class Factor>
-__device__ void store_numbers(const CudaHead& head, const BlockRows& rows,
-                              WarpPiece (&sums)[Pieces], AnyHeadRows<void> to, Factor factor,
-                              int first) {
-  const int columns = static_cast<int>(head.head_size) - first;
-  T* const begin = to.data.as<T>() + rows.begin * to.stride + head.channel() + first;
+//! Writes this warp's rows as numbers of type T, each times factor(lower).
+template <class T, class Products, int Pieces, class Factor>
+__device__ void store_numbers(const CudaHead& head, const BlockRows<Products>& rows,
+                              WarpPiece (&sums)[Pieces], AnyHeadRows<void> to, Factor factor) {
+  const int columns = static_cast<int>(head.head_size);
+  T* const begin = to.data.as<T>() + rows.begin * to.stride + head.channel();
   const bool in_pairs = columns % 2 == 0 && to.stride % 2 == 0 &&
                         reinterpret_cast<std::uintptr_t>(begin) % (2 * sizeof(T)) == 0;
 #pragma unroll
@@ -255,43 +268,37 @@ __device__ void store_numbers(const CudaHead& head, const BlockRows& rows,
 
 //! The same as floats, or as what the products round them to.
 template <class Products, int Pieces, class Factor>
-__device__ void store_rows(const CudaHead& head, const BlockRows& rows, WarpPiece (&sums)[Pieces],
-                           AnyHeadRows<void> to, Factor factor, int first = 0) {
+__device__ void store_rows(const CudaHead& head, const BlockRows<Products>& rows,
+                           WarpPiece (&sums)[Pieces], AnyHeadRows<void> to, Factor factor) {
   if constexpr (Products::rounds) {
     using Number = typename Products::Number;
-    if (to.data.rounded()) return store_numbers<Number>(head, rows, sums, to, factor, first);
+    if (to.data.rounded()) return store_numbers<Number>(head, rows, sums, to, factor);
   }
-  store_numbers<float>(head, rows, sums, to, factor, first);
+  store_numbers<float>(head, rows, sums, to, factor);
 }
 
-//! Words of shared memory: the block's own rows of `own` arrays, `stages` tiles of two others with
-//! `numbers` floats each, and the keys that `masked` queries keep.
-template <class Products, int Columns>
-constexpr int attention_words(int block_rows, int own, int stages, int masked, int numbers) {
-  using Tile = WarpTile<Products, Columns>;
-  return Tile::size(own * block_rows + 2 * stages * attention_tile<Products, Columns>) +
-         masked * KeptKeys::bytes_of_query / 4 + stages * numbers;
-}
-
-//! Tiles of each array: two, so that one is loaded while the other is multiplied, where a Hopper's
-//! 228 KiB have room for two blocks then. `Own`: the arrays of which a block keeps its own rows.
-template <class Products, int Columns, int Own>
-constexpr int attention_stages = [] {
-  constexpr int rows = attention_warps<Columns> * warp_rows;
-  constexpr int tile = attention_tile<Products, Columns>;
-  return 4 * attention_words<Products, Columns>(rows, Own, 2, rows, 2 * tile) <= 113 * 1024 ? 2 : 1;
-}();
-
-//! The words of a block that walks over keys, with so many tiles of each array.
+//! The words of a block that walks over keys: its own rows of `Own` arrays, `stages` tiles of keys
+//! and of values, and the keys that its queries keep.
 template <class Products, int Columns, int Own>
 constexpr int query_words(int block_rows, int stages) {
-  return attention_words<Products, Columns>(block_rows, Own, stages, block_rows, 0);
+  using Tile = typename Products::template Tile<Columns>;
+  return Tile::size(Own * block_rows + 2 * stages * attention_tile<Products, Columns>) +
+         block_rows * KeptKeys::bytes_of_query / 4;
 }
 
-//! Tiles that rows of the longest sequence fill: where one holds them all, more blocks have room.
+//! Tiles of each array: two, so that one is loaded while the other is multiplied, where there is
+//! room for both in the shared memory that a block is to have at most.
 template <class Products, int Columns, int Own>
-int used_stages(index_t longest) {
-  return longest > attention_tile<Products, Columns> ? attention_stages<Products, Columns, Own> : 1;
+constexpr int query_stages = [] {
+  constexpr int rows = attention_warps<Products, Columns> * warp_rows;
+  return 4 * query_words<Products, Columns, Own>(rows, 2) <= Products::block_bytes ? 2 : 1;
+}();
+
+//! As many as there is memory for; but where one holds the longest sequence, one: more blocks have
+//! room.
+template <class Products, int Columns>
+int used_stages(int stages, index_t longest) {
+  return longest > attention_tile<Products, Columns> ? stages : 1;
 }
 
 //! The least blocks that an SM has room for, of kernels that walk over keys: 16 warps, with 128
@@ -299,11 +306,12 @@ int used_stages(index_t longest) {
 //! memory fewer blocks.
 template <class Products, int Columns, int Own>
 constexpr int attention_blocks() {
-  constexpr int rows = attention_warps<Columns> * warp_rows, reserved = 1024;
+  constexpr int warps = attention_warps<Products, Columns>, reserved = 1024;
+  constexpr int stages = query_stages<Products, Columns, Own>;
   constexpr int bytes =
-      4 * query_words<Products, Columns, Own>(rows, attention_stages<Products, Columns, Own>) +
-      reserved;
-  return std::min((Columns > 128 ? 8 : 16) / attention_warps<Columns>, 228 * 1024 / bytes);
+      4 * query_words<Products, Columns, Own>(warps * warp_rows, stages) + reserved;
+  return std::min((Columns > Products::columns_of_128_registers ? 8 : 16) / warps,
+                  228 * 1024 / bytes);
 }
 
 //! Takes shared memory from its beginning.
@@ -325,11 +333,11 @@ struct SharedWords {
 //! over.
 template <class Products, int Columns, int Own>
 struct CudaQueries {
-  using Tile = WarpTile<Products, Columns>;
+  using Tile = typename Products::template Tile<Columns>;
   static constexpr int tile_rows = attention_tile<Products, Columns>;
 
   const CudaHead& head;
-  BlockRows rows;
+  BlockRows<Products> rows;
   index_t query_begin, query_end;  // of the block's, and of the sequence's
   index_t key_begin, key_end;
   DropoutMask mask;
@@ -355,18 +363,19 @@ struct CudaQueries {
   }
 
   //! Calls `f(first, keys, values, keeps)` for each tile of keys, from key `first` of the sequence
-  //! on, of which this warp sees any; `keeps(lower, key)` is whether dropout keeps it, where the
-  //! mask is active. All threads of a block walk together.
+  //! on, of which the warps that multiply together see any; `keeps(lower, key)` is whether dropout
+  //! keeps it, where the mask is active. All threads of a block walk together.
   template <class F>
   __device__ void for_each_tile(SharedWords shared, AnyHeadRows<const void> k,
                                 AnyHeadRows<const void> v, F f) const {
-    constexpr int stages = attention_stages<Products, Columns, Own>;
+    constexpr int stages = query_stages<Products, Columns, Own>;
     const Tile keys = shared.tile<Tile>(head.stages * tile_rows);
     const Tile values = shared.tile<Tile>(head.stages * tile_rows);
     const KeptKeys kept(shared.next);
     const index_t seen_by_block = seen(rows.block_first + rows.block_rows - 1);
-    const index_t seen_by_warp = rows.warp_is_empty() ? 0 : seen(rows.first() + warp_rows - 1);
-    const auto of_stage = [](Tile tiles, int stage) { return Tile{tiles.row(stage * tile_rows)}; };
+    const index_t last = rows.first_together() + rows_together<Products> - 1;
+    const index_t seen_by_warp = rows.is_empty() ? 0 : seen(last);
+    const auto of_stage = [](Tile tiles, int stage) { return tiles.from_row(stage * tile_rows); };
     const auto load = [&](index_t first, int stage) {
       const TileSource<Products, Columns> sources[] = {{of_stage(keys, stage), head, k},
                                                        {of_stage(values, stage), head, v}};
@@ -379,7 +388,7 @@ struct CudaQueries {
         __syncthreads();
         load(first, 0);
       }
-      wait_for_rows();
+      wait_for_rows<Products>();
       if (stages == 2 && first + tile_rows < seen_by_block) load(first + tile_rows, 1 - stage);
       const int in_group = static_cast<int>(first % DropoutMask::group_columns);
       if (mask.active() && in_group == 0) {

@@ -11,13 +11,14 @@ namespace weft::ops::detail {
 
 //! A block has 16 queries a warp of one head of one sequence, and walks over its keys.
 template <class Products, int Columns>
-__global__ void __launch_bounds__(32 * attention_warps<Columns>,
+__global__ void __launch_bounds__(32 * attention_warps<Products, Columns>,
                                   attention_blocks<Products, Columns, 1>())
     attention_kernel(CudaHead head, AnyHeadRows<const void> q, AnyHeadRows<const void> k,
                      AnyHeadRows<const void> v, AnyHeadRows<void> out, float* log_sums) {
+  if constexpr (!Products::are_compiled) return;
   using Block = CudaQueries<Products, Columns, 1>;
   const Block block(head);
-  const BlockRows& rows = block.rows;
+  const BlockRows<Products>& rows = block.rows;
   if (rows.block_is_empty()) return;
   SharedWords shared;
   const auto queries = shared.tile<typename Block::Tile>(rows.block_rows);
@@ -66,7 +67,7 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>,
     add_weighted_rows<R>(sums, scores, values);
   });
 
-  if (rows.warp_is_empty()) return;
+  if (rows.is_empty()) return;
 #pragma unroll
   for (int lower = 0; lower < 2; ++lower) {
     total[lower] = row_sum(total[lower]);
@@ -78,7 +79,7 @@ __global__ void __launch_bounds__(32 * attention_warps<Columns>,
     }
     total[lower] = blind ? 0.0f : block.mask.scale / total[lower];
   }
-  store_rows<Products>(head, rows, sums, out, [&](int lower) { return total[lower]; });
+  store_rows(head, rows, sums, out, [&](int lower) { return total[lower]; });
 }
 
 }  // namespace weft::ops::detail

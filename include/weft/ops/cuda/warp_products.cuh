@@ -27,18 +27,40 @@ struct WarpTile {
   std::uint32_t* words;
 
   [[nodiscard]] __device__ std::uint32_t* row(int number) const { return words + number * stride; }
+  //! Where 16 bytes of a row begin.
+  [[nodiscard]] __device__ std::uint32_t* chunk(int number, int which) const {
+    return row(number) + 4 * which;
+  }
+  //! The rows from one on.
+  [[nodiscard]] __device__ WarpTile from_row(int number) const { return {row(number)}; }
   //! The words of so many rows.
   WEFT_HOST_DEVICE static constexpr int size(int rows) { return rows * stride; }
 };
 
+//! What products of a warp by `mma` ask of a kernel.
+struct WarpProducts {
+  static constexpr bool are_compiled = true;  //!< whether the GPU that is compiled for has them
+  static constexpr int warps = 1;             //!< that multiply together
+  //! Shared memory of a block: two have room on an SM of Hopper.
+  static constexpr int block_bytes = 113 * 1024;
+  //! The most columns of a head of which sums and scores fit into 128 registers a thread.
+  static constexpr int columns_of_128_registers = 128;
+
+  //! Lets products see what this thread has written to shared memory, once the others see it.
+  __device__ static void show_written() {}
+};
+
 //! Products of factors that are rounded to Bfloat16 or Float16, in float.
 template <class Rounded>
-struct RoundedProducts {
+struct RoundedProducts : WarpProducts {
   using Number = Rounded;                    //!< what factors are rounded to
   static constexpr bool rounds = true;       //!< whether they are rounded
   static constexpr int per_word = 2;         //!< numbers in a word of shared memory
   static constexpr int terms = 16;           //!< that one `mma` adds up
+  static constexpr int least_columns = 16;   //!< of a head
   static constexpr bool adds_apart = false;  //!< whether a tile's sums have to be
+  template <int Columns>
+  using Tile = WarpTile<RoundedProducts, Columns>;  //!< rows in shared memory
 
   struct Left {
     std::uint32_t words[4];
@@ -87,11 +109,14 @@ struct RoundedProducts {
 //! Tensor cores cut off what does not fit into a sum, where floats are rounded. So a tile's sums
 //! begin at 0 and are added as floats: a mean over 4,000 keys is off by 5e-7 of itself, and would
 //! be too small by 1.2e-5 (emulated).
-struct FloatProducts {
+struct FloatProducts : WarpProducts {
   static constexpr bool rounds = false;     //!< whether factors are rounded
   static constexpr int per_word = 1;        //!< numbers in a word of shared memory
   static constexpr int terms = 8;           //!< that one `mma` adds up
+  static constexpr int least_columns = 8;   //!< of a head
   static constexpr bool adds_apart = true;  //!< whether a tile's sums have to be
+  template <int Columns>
+  using Tile = WarpTile<FloatProducts, Columns>;  //!< rows in shared memory
 
   //! A float as the sum of two.
   struct Split {
@@ -192,10 +217,11 @@ __device__ void multiply_by_rows(WarpPiece (&scores)[R / 8], WarpTile<Products, 
   }
 }
 
-//! sums (16, 8 N) += weights (16, R) b, where b is the R rows of a tile, from column `first` on.
-template <int R, class Products, int Columns, int N>
-__device__ void add_weighted_rows(WarpPiece (&sums)[N], const WarpPiece (&weights)[R / 8],
-                                  WarpTile<Products, Columns> b, int first = 0) {
+//! sums (16, Columns) += weights (16, R) b, where b is the R rows of a tile.
+template <int R, class Products, int Columns>
+__device__ void add_weighted_rows(WarpPiece (&sums)[Columns / 8], const WarpPiece (&weights)[R / 8],
+                                  WarpTile<Products, Columns> b) {
+  constexpr int N = Columns / 8;
   constexpr int steps = R / Products::terms;
   constexpr int together = N < 2 ? 1 : 2;
   typename Products::Left left[steps];
@@ -207,7 +233,7 @@ __device__ void add_weighted_rows(WarpPiece (&sums)[N], const WarpPiece (&weight
     WarpPiece* const pieces = Products::adds_apart ? apart : &sums[n];
 #pragma unroll
     for (int step = 0; step < steps; ++step) {
-      Products::template multiply_rows<together>(pieces, left[step], b, step, first + n * 8);
+      Products::template multiply_rows<together>(pieces, left[step], b, step, n * 8);
     }
     if constexpr (Products::adds_apart) {
 #pragma unroll
