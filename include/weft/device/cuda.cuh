@@ -117,9 +117,9 @@ class Cuda {
   //! Whether attention may be that of the library which `weft/cudnn.cuh` brings: yes unless it was
   //! set. From the next attention on, which may be the backward pass of an earlier one.
   void set_library_attention(bool on) { library_attention_ = on; }
-  //! Whether attention multiplies by warpgroups (`wgmma`) where the program was compiled for sm_90a
-  //! and this is such a GPU: on unless it was set.
+  //! Whether attention may multiply by warpgroups (`wgmma`): yes unless it was set.
   void set_wgmma(bool on) { wgmma_ = on; }
+  //! Whether it does: it may, the program was compiled for sm_90a, and this is such a GPU.
   [[nodiscard]] bool uses_wgmma() const { return has_wgmma_ && wgmma_; }
   //! That library, begun when first asked for; null if the program has none, this GPU is not one of
   //! its, or it is switched off. The GPU is then that of the calling thread.

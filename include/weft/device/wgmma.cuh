@@ -31,6 +31,7 @@ struct WgmmaFactor {
   std::uint32_t place;    //!< what its descriptor says of where it begins
   std::uint32_t between;  //!< and of how many bytes lie between two of its blocks of 8 rows
 
+  //! Begins there; `bytes_between` is a multiple of 16.
   __device__ WgmmaFactor(const std::uint32_t* first, int bytes_between)
       : place(static_cast<std::uint32_t>(__cvta_generic_to_shared(first)) >> 4 | not_used << 16),
         between(static_cast<std::uint32_t>(bytes_between) >> 4 | swizzle_of_128_bytes << 30) {}
@@ -74,12 +75,14 @@ __device__ void end_wgmma(float (&results)[N][4]) {
   hold(results);
 }
 
-// The eight pieces of a result as operands 0 to 31 of an instruction.
+//! The eight pieces of a result: operands 0 to 31 of an instruction.
 #define WEFT_WGMMA_RESULT                                   \
   "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, "          \
   "%11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, " \
   "%22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
+//! Those of a piece.
 #define WEFT_WGMMA_PIECE(n) "+f"(d[n][0]), "+f"(d[n][1]), "+f"(d[n][2]), "+f"(d[n][3])
+//! Those of all.
 #define WEFT_WGMMA_PIECES                                                             \
   WEFT_WGMMA_PIECE(0), WEFT_WGMMA_PIECE(1), WEFT_WGMMA_PIECE(2), WEFT_WGMMA_PIECE(3), \
       WEFT_WGMMA_PIECE(4), WEFT_WGMMA_PIECE(5), WEFT_WGMMA_PIECE(6), WEFT_WGMMA_PIECE(7)
