@@ -18,6 +18,8 @@
 #include <weft/testing/difference.hpp>
 #include <weft/testing/random.hpp>
 
+#include "dropout_masks.hpp"
+
 namespace weft::testing {
 
 inline constexpr double close = 2e-5;
@@ -46,8 +48,5 @@ template <class D>
 LayoutPointer<D> layout_of(D& device, const std::vector<index_t>& lengths) {
   return make_layout(device, lengths, /*first_id=*/40u);
 }
-
-inline const ops::DropoutMask nothing_dropped;
-inline const ops::DropoutMask some_dropped(0.25f, RandomKey(7, 8), 30);
 
 }  // namespace weft::testing

@@ -13,6 +13,8 @@
 #include <weft/testing/random.hpp>
 #include <weft/testing/widened.hpp>
 
+#include "dropout_masks.hpp"
+
 namespace weft::testing {
 
 //! Of an attention's sequences; without those of keys they attend to themselves.
@@ -21,9 +23,6 @@ struct Lengths {
 };
 inline const Lengths themselves = {{1, 7, 150, 64, 0, 129}, {}};
 inline const Lengths others = {{1, 7, 150, 64, 0, 129}, {200, 1, 33, 64, 0, 7}};
-
-inline const ops::DropoutMask nothing_dropped;
-inline const ops::DropoutMask some_dropped(0.25f, RandomKey(7, 8), 30);
 
 //! What an attention of three heads writes: its result, log_sums, and the arrays with the gradients
 //! of queries, and of keys and values. Queries stand in the first third of an array's columns, keys

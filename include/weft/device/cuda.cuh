@@ -114,13 +114,14 @@ class Cuda {
   //! From the next product on.
   void set_product_precision(ProductPrecision precision) { product_precision_ = precision; }
 
-  //! Whether attention may be that of the library which `weft/cudnn.cuh` brings: yes unless it was
-  //! set. From the next attention on, which may be the backward pass of an earlier one.
-  void set_library_attention(bool on) { library_attention_ = on; }
   //! Whether attention may multiply by warpgroups (`wgmma`): yes unless it was set.
   void set_wgmma(bool on) { wgmma_ = on; }
   //! Whether it does: it may, the program was compiled for sm_90a, and this is such a GPU.
   [[nodiscard]] bool uses_wgmma() const { return has_wgmma_ && wgmma_; }
+
+  //! Whether attention may be that of the library which `weft/cudnn.cuh` brings: yes unless it was
+  //! set. From the next attention on, which may be the backward pass of an earlier one.
+  void set_library_attention(bool on) { library_attention_ = on; }
   //! That library, begun when first asked for; null if the program has none, this GPU is not one of
   //! its, or it is switched off. The GPU is then that of the calling thread.
   [[nodiscard]] detail::AttentionLibrary* attention_library() {
@@ -335,7 +336,9 @@ class Cuda {
     }
   }
 
-  //! **Errors.** CudaError unless the program holds code for the GPU.
+  //! Learns for which GPUs the program's code was compiled.
+  //!
+  //! **Errors.** CudaError unless it was for this one.
   void find_code();
 
   //! **Errors.** CudaError that names the operation that was queued last.
