@@ -231,9 +231,10 @@ class Cuda {
     constexpr int threads = detail::row_threads<F>;
     if constexpr (requires { f.lies_in_quads(); }) {
       if (f.lies_in_quads()) {
-        launch_rows<CudaQuadLanes<32, true>, CudaQuadLanes<threads, true>>(n, cost, f);
+        constexpr bool tails = !detail::ends_in_quads<F>;
+        launch_rows<CudaQuadLanes<32, true, tails>, CudaQuadLanes<threads, true, tails>>(n, cost, f);
       } else {
-        launch_rows<CudaQuadLanes<32, false>, CudaQuadLanes<threads, false>>(n, cost, f);
+        launch_rows<CudaQuadLanes<32, false, true>, CudaQuadLanes<threads, false, true>>(n, cost, f);
       }
     } else {
       launch_rows<CudaLanes<32>, CudaLanes<threads>>(n, cost, f);

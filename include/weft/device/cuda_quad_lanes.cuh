@@ -16,8 +16,9 @@ namespace weft {
 //! memory.
 //!
 //! A row has fewer than 2^31 columns. Which are a thread's, and the order of every sum, depends on
-//! their number alone and not on how they lie: without `AtOnce` they are read one by one.
-template <int Threads, bool AtOnce>
+//! their number alone and not on how they lie: without `AtOnce` they are read one by one. Where rows
+//! end with a quad they are without `Tails`, which would be two thirds of a kernel's code.
+template <int Threads, bool AtOnce, bool Tails>
 struct CudaQuadLanes {
   static constexpr int warp = 32;             //!< threads of a warp
   static constexpr int group = 4 * warp;      //!< columns of a warp's turn
@@ -153,9 +154,9 @@ struct CudaQuadLanes {
   //! Calls `f` with the columns of a quad, all four or those that there are.
   template <class F>
   __device__ static void with_quad(int first, int n, F f) {
-    if (first + 4 <= n) {
+    if (!Tails || first + 4 <= n) {
       f(simd::Quad<AtOnce>{first});
-    } else {
+    } else if constexpr (Tails) {
       f(simd::QuadTail{first, n - first});
     }
   }

@@ -8,6 +8,7 @@
 #include <weft/core/float16.hpp>
 #include <weft/core/simd.hpp>
 #include <weft/core/simd_quad.hpp>
+#include <weft/device/ptx.cuh>
 
 namespace weft::simd {
 
@@ -127,7 +128,7 @@ template <bool AtOnce>
 __device__ WEFT_INLINE void store(float* row, Quad<AtOnce> c, Four v) {
   float* const to = row + c.first;
   if constexpr (AtOnce) {
-    *reinterpret_cast<float4*>(to) = make_float4(v.v[0], v.v[1], v.v[2], v.v[3]);
+    ptx::store_four(to, v.v[0], v.v[1], v.v[2], v.v[3]);
   } else {
 #pragma unroll
     for (int i = 0; i < 4; ++i) to[i] = v.v[i];

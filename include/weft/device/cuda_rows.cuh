@@ -48,6 +48,13 @@ inline constexpr bool is_by_element = requires {
   requires F::is_by_element;
 };
 
+//! Whether a kernel's rows that lie in quads also end with one: they have as many columns as they
+//! lie apart.
+template <class F>
+inline constexpr bool ends_in_quads = requires {
+  requires F::ends_in_quads;
+};
+
 //! What a kernel is called in messages: the type of what it runs.
 template <class F>
 constexpr const char* name_of_kernel() {

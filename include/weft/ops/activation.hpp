@@ -83,6 +83,7 @@ template <Activation A>
 struct BiasActivationRow {
   static constexpr bool is_by_element = true;
   static constexpr int row_blocks = 5;  // see cuda_rows.cuh
+  static constexpr bool ends_in_quads = true;
 
   DropoutMask mask;
   const RowKey* keys;
@@ -107,6 +108,7 @@ struct BiasActivationRow {
 struct ReluBackwardRow {
   static constexpr bool is_by_element = true;
   static constexpr int row_blocks = 6;  // see cuda_rows.cuh
+  static constexpr bool ends_in_quads = true;
 
   float scale;
   AnyFloats<const void> y, dy;
@@ -127,6 +129,7 @@ struct ReluBackwardRow {
 template <Activation A>
 struct ActivationBackwardRow {
   static constexpr bool is_by_element = true;
+  static constexpr bool ends_in_quads = true;
 
   DropoutMask mask;
   const RowKey* keys;

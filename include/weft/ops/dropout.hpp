@@ -139,6 +139,7 @@ namespace detail {
 
 struct DropoutRow {
   static constexpr bool is_by_element = true;
+  static constexpr bool ends_in_quads = true;
 
   DropoutMask mask;
   const RowKey* keys;

@@ -21,6 +21,7 @@ namespace detail {
 
 struct EmbeddingRow {
   static constexpr bool is_by_element = true;
+  static constexpr bool ends_in_quads = true;
 
   DropoutMask mask;
   const RowKey* keys;

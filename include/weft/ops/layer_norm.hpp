@@ -31,6 +31,8 @@ struct RowMoments {
 namespace detail {
 
 struct LayerNormRow {
+  static constexpr bool ends_in_quads = true;
+
   const float* gain;
   const float* bias;
   const float* x;
@@ -67,6 +69,7 @@ struct LayerNormRow {
 struct ResidualRow {
   static constexpr bool is_by_element = true;
   static constexpr int row_blocks = 6;  // see cuda_rows.cuh
+  static constexpr bool ends_in_quads = true;
 
   DropoutMask mask;
   const RowKey* keys;
@@ -92,6 +95,7 @@ struct ResidualRow {
 
 struct ResidualLayerNormRow {
   static constexpr int row_blocks = 3;  // see cuda_rows.cuh
+  static constexpr bool ends_in_quads = true;
 
   ResidualRow residual;
   LayerNormRow norm;
@@ -119,6 +123,8 @@ WEFT_HOST_DEVICE constexpr index_t norm_block_rows(index_t N, index_t C) {
 
 //! The rows of a block: their gradients, and what they add to those of gain and bias.
 struct LayerNormBackwardBlock {
+  static constexpr bool ends_in_quads = true;
+
   const float* gain;
   const float* x;
   const RowMoments* moments;
@@ -200,10 +206,12 @@ struct LayerNormBackwardBlock {
     const float mean_g = sum_g / count, mean_gx = sum_gx / count;
     const AnyFloats<void> branch = dbranch + n * C;
     const auto find = [&](auto c, auto factor) {
+      auto residual = decltype(simd::load(gain, c)){};  // asked for before what it is added to
+      if (dx_residual != nullptr) residual = simd::load(dx_residual + n * C, c);
       const auto g = simd::load(gradient, c) * simd::load(gain, c);
       const auto normal = (simd::load(in, c) - mean) * rstd;
       auto value = (g - mean_g - normal * mean_gx) * rstd;
-      if (dx_residual != nullptr) value += simd::load(dx_residual + n * C, c);
+      if (dx_residual != nullptr) value += residual;
       return simd::pair(value, value * factor);
     };
     mask.map(lanes, keys == nullptr ? RowKey{} : keys[n], C, find, [&](auto c, auto gradients) {
