@@ -49,7 +49,7 @@ void run(const std::string& body, const std::uint32_t* words, unsigned threads,
       ".version 9.0\n.target sm_80\n.address_size 64\n"
       ".visible .entry kernel(.param .u64 kernel_param_0)\n{\n"
       ".reg .pred %p<9>; .reg .b32 %r<20>; .reg .b64 %rd<9>; .reg .f32 %f<32>;\n"
-      ".shared .align 1024 .b8 room[2048];\n"
+      ".shared .align 1024 .b8 room[4096];\n"
       "ld.param.u64 %rd2, [kernel_param_0];\n"
       "mov.u32 %r1, %tid.x;\nmul.wide.u32 %rd3, %r1, 4;\nadd.s64 %rd1, %rd2, %rd3;\n"
       "mov.u32 %r2, room;\nshl.b32 %r3, %r1, 2;\nadd.s32 %r4, %r2, %r3;\n" +
@@ -181,8 +181,8 @@ TEST_CASE("what a GPU would fault at, or read at random, ends the program") {
              Catch::Contains("never allocated") || Catch::Contains("behind an allocation's end"));
   CHECK_THAT(refusal("st.global.u32 [%rd1+2], %r1;\n", words.data(), 1),
              Catch::Contains("is no multiple of 4"));
-  CHECK_THAT(refusal("st.shared.u32 [%r4+2048], %r1;\n", words.data(), 1),
-             Catch::Contains("bytes 2048 to 2052 of 2048 of shared memory"));
+  CHECK_THAT(refusal("st.shared.u32 [%r4+4096], %r1;\n", words.data(), 1),
+             Catch::Contains("bytes 4096 to 4100 of 4096 of shared memory"));
   CHECK_THAT(refusal("setp.lt.u32 %p1, %r1, 8;\n@%p1 bra $less;\nbar.warp.sync -1;\nbra $end;\n"
                      "$less:\nbar.warp.sync -1;\n$end:\n",
                      words.data(), 32),
@@ -274,11 +274,13 @@ constexpr const char* show = "fence.proxy.async.shared::cta;\n";
 constexpr const char* fence = "bar.sync 0;\nwgmma.fence.sync.aligned;\n";
 // Lane 4 g + t has the number 1 in row g of a and column 2 t. The descriptor: where
 // the factor begins, 1,024 bytes from eight lines to the next, a swizzle of 128 bytes.
-std::string product() {
+std::string product(const std::string& descriptor = "4611686293305294848") {
   std::string results = "%f0";
   for (int i = 1; i < 32; ++i) results += ", %f" + std::to_string(i);
   return "mov.u32 %r8, 16256;\nmov.u32 %r9, 0;\nshr.u32 %r10, %r2, 4;\ncvt.u64.u32 %rd4, %r10;\n"
-         "or.b64 %rd4, %rd4, 4611686293305294848;\n"
+         "or.b64 %rd4, %rd4, " +
+         descriptor +
+         ";\n"
          "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {" +
          results + "}, {%r8, %r9, %r9, %r9}, %rd4, 0, 1, 1, 1;\n";
 }
@@ -325,6 +327,28 @@ TEST_CASE("what a warpgroup would multiply wrongly is refused") {
       refusal(written + show + fence + "add.s32 %r2, %r2, 128;\n" + product() + wait_for_products,
               words.data(), 128),
       Catch::Contains("does not begin in the first line of a block"));
+  CHECK_THAT(refusal(written + "bar.sync 0;\n" + show + "wgmma.fence.sync.aligned;\n" + product() +
+                         wait_for_products,
+                     words.data(), 128),
+             Catch::Contains("written, but not shown by fence.proxy.async"));
+  // One lane, or one warp, whose factor begins 32 bytes later than that of the others.
+  const std::string later = "@%p1 add.s32 %r2, %r2, 32;\n";
+  CHECK_THAT(refusal(written + show + fence + "setp.eq.s32 %p1, %r1, 5;\n" + later + product() +
+                         wait_for_products,
+                     words.data(), 128),
+             Catch::Contains("another descriptor than lane 0 has"));
+  CHECK_THAT(refusal(written + show + fence + "setp.gt.u32 %p1, %r1, 95;\n" + later + product() +
+                         wait_for_products,
+                     words.data(), 128),
+             Catch::Contains("comes to other products than its warpgroup"));
+  CHECK_THAT(refusal(written + show + fence + product("4611967768282005504") + wait_for_products,
+                     words.data(), 128),
+             Catch::Contains("with bits that are none"));
+}
+
+TEST_CASE("a kernel that stops itself ends the program") {
+  const Words words(1);
+  CHECK_THAT(refusal("trap;\n", words.data(), 1), Catch::Contains("stops itself"));
 }
 
 TEST_CASE("atomics have an order, and what is read beside them has none") {

@@ -7,6 +7,9 @@
 //! multiple of as many, where 16 bytes of a row are not at their place i but at i XOR the row's
 //! number modulo 8 (what NVIDIA calls a swizzle of 128 bytes).
 //!
+//! Of other GPUs the functions are empty, so that kernels which stop there compile; without
+//! optimisation what follows their stop is compiled too.
+//!
 //! **Source.** PTX ISA, NVIDIA: wgmma, its matrix descriptor, fence.proxy.async.
 #pragma once
 
@@ -31,9 +34,13 @@ struct WgmmaFactor {
   std::uint32_t place;    //!< what its descriptor says of where it begins
   std::uint32_t between;  //!< and of how many bytes lie between two of its blocks of 8 rows
 
-  //! Begins there; `bytes_between` is a multiple of 16.
+  //! Begins there, for all lanes of a warp; `bytes_between` is a multiple of 16. (What lane 0 says
+  //! is the same everywhere, as the compiler knows, and moves to uniform registers once: otherwise
+  //! it moves before each product, three times.)
   __device__ WgmmaFactor(const std::uint32_t* first, int bytes_between)
-      : place(static_cast<std::uint32_t>(__cvta_generic_to_shared(first)) >> 4 | not_used << 16),
+      : place(__shfl_sync(
+            ~0u, static_cast<std::uint32_t>(__cvta_generic_to_shared(first)) >> 4 | not_used << 16,
+            0)),
         between(static_cast<std::uint32_t>(bytes_between) >> 4 | swizzle_of_128_bytes << 30) {}
 
   //! The one that begins so many bytes, a multiple of 16, later. (16 columns to the right are 32
@@ -48,7 +55,7 @@ struct WgmmaFactor {
 
 //! Lets `wgmma` see what this thread has written to shared memory, once a barrier shows it.
 __device__ inline void show_to_wgmma() {
-  asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+  if constexpr (has_wgmma) asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
 //! The compiler keeps what it does with the registers before this before it, and after it after.
@@ -59,19 +66,25 @@ __device__ void hold(float (&pieces)[N][4]) {
     asm volatile("" : "+f"(piece[0]), "+f"(piece[1]), "+f"(piece[2]), "+f"(piece[3])::"memory");
   }
 }
+//! The same.
+__device__ inline void hold(std::uint32_t (&words)[4]) {
+  asm volatile("" : "+r"(words[0]), "+r"(words[1]), "+r"(words[2]), "+r"(words[3])::"memory");
+}
 
 //! Before the first product of some: what they read and add to is there.
 template <int N>
 __device__ void begin_wgmma(float (&results)[N][4]) {
   hold(results);
-  asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+  if constexpr (has_wgmma) asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
 
 //! After the last: waits for all.
 template <int N>
 __device__ void end_wgmma(float (&results)[N][4]) {
-  asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-  asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+  if constexpr (has_wgmma) {
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+    asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
+  }
   hold(results);
 }
 
@@ -90,7 +103,9 @@ __device__ void end_wgmma(float (&results)[N][4]) {
 //! d (64, 64) = a b', or += a b' if it `adds`, of 16 columns of factors with 64 rows each.
 template <class Rounded>
 __device__ void wgmma_by_rows(float (&d)[8][4], std::uint64_t a, std::uint64_t b, bool adds) {
-  if constexpr (std::is_same_v<Rounded, Bfloat16>) {
+  if constexpr (!has_wgmma) {
+    return;
+  } else if constexpr (std::is_same_v<Rounded, Bfloat16>) {
     asm volatile(
         "{\n.reg .pred adds;\nsetp.ne.b32 adds, %34, 0;\n"
         "wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 " WEFT_WGMMA_RESULT
@@ -110,7 +125,9 @@ __device__ void wgmma_by_rows(float (&d)[8][4], std::uint64_t a, std::uint64_t b
 //! d (64, 64) += a b, of 16 rows of b. a is in registers, each warp's 16 rows as `mma` has them.
 template <class Rounded>
 __device__ void wgmma_weighted(float (&d)[8][4], const std::uint32_t (&a)[4], std::uint64_t b) {
-  if constexpr (std::is_same_v<Rounded, Bfloat16>) {
+  if constexpr (!has_wgmma) {
+    return;
+  } else if constexpr (std::is_same_v<Rounded, Bfloat16>) {
     asm volatile("wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 " WEFT_WGMMA_RESULT
                  "{%32, %33, %34, %35}, %36, 1, 1, 1, 1;"
                  : WEFT_WGMMA_PIECES

@@ -33,13 +33,13 @@ struct Block {
   bool any = false, any_of_all = false;  // what a barrier's reduction finds, and found
   std::vector<bool> being_copied;        // of the bytes of `shared`
   // Of kernels with products of warpgroups: which thread wrote a byte of `shared` after how many of
-  // its fences, and how many each thread has passed.
+  // its fences, and how many each thread has passed, now and when all came to the last barrier.
   struct Written {
     std::uint16_t thread = 0, fences = 0;
     bool any = false;
   };
   std::vector<Written> written;
-  std::vector<std::uint16_t> fences;
+  std::vector<std::uint16_t> fences, fences_at_barrier;
   Counts* counts = nullptr;
 
   //! Shared memory begins as NaN.
@@ -52,6 +52,7 @@ struct Block {
     if (kernel->has_wgmma) {
       written.assign(shared.size(), {});
       fences.assign(threads.x * threads.y * threads.z, 0);
+      fences_at_barrier = fences;
     }
   }
 
@@ -62,12 +63,12 @@ struct Block {
       written[address + i] = {static_cast<std::uint16_t>(thread), fences[thread], true};
     }
   }
-  //! What a thread has written can be read by products.
+  //! What a thread has written can be read by products after the next barrier.
   void show(unsigned thread) { ++fences[thread]; }
   [[nodiscard]] bool is_shown(std::uint64_t address, unsigned bytes) const {
     const auto first = written.begin() + static_cast<std::ptrdiff_t>(address);
     return std::all_of(first, first + bytes, [&](const Written& byte) {
-      return !byte.any || byte.fences < fences[byte.thread];
+      return !byte.any || byte.fences < fences_at_barrier[byte.thread];
     });
   }
 
@@ -85,6 +86,7 @@ struct Block {
   void pass_barrier() {
     ++waits;
     any_of_all = std::exchange(any, false);
+    fences_at_barrier = fences;
   }
 };
 

@@ -460,6 +460,8 @@ class Decoder {
       branches_.emplace_back(kernel_.instructions.size(), operands[0]);
     } else if (name == "ret" || name == "exit") {
       now.flow = Flow::leave;
+    } else if (name == "trap") {
+      now.run = [](Warp& warp, const Instruction&, Mask) { warp.refuse("stops itself", 0); };
     } else if (name == "bar.sync" && operands.size() == 1 && operands[0] == "0") {
       now.flow = Flow::barrier;
     } else if (name == "bar.red.or.pred" && operands.size() == 3 && operands[1] == "0") {

@@ -16,12 +16,13 @@
 namespace emulator {
 
 //! Warps of a group have come to the same products.
-inline void expect_same_products(const std::vector<Warp>& warps) {
+inline void expect_same_products(std::vector<Warp>& warps) {
   for (std::size_t i = 0; i < warps.size(); ++i) {
     if (warps[i].products() != warps[i / 4 * 4].products()) {
       warps[i].refuse("comes to other products than its warpgroup", 0);
     }
   }
+  for (Warp& warp : warps) warp.forget_products();
 }
 
 //! Runs the warps of a block to their end. Every other time they take turns from the last on.

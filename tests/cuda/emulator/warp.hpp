@@ -47,7 +47,7 @@ class Warp {
     groups_.assign(1, {0, alive_, false});
     state_ = State::runs;
     waits_ = 0;
-    products_ = 0;
+    products_.clear();
     may_multiply_ = multiplies_ = false;
     copies.clear();
     for (const auto& [place, special] : block_->kernel->specials) {
@@ -96,16 +96,23 @@ class Warp {
   };
   std::vector<Copy> copies;
 
-  //! Products of a warpgroup, which are under way between their fence and the wait for them.
+  //! A product of a warpgroup: what it says of its factors in shared memory, 0 of one in registers.
+  struct Product {
+    const Instruction* place;
+    std::uint64_t left, right;
+    bool operator==(const Product&) const = default;
+  };
+  //! Products are under way between their fence and the wait for them.
   void begin_products() { may_multiply_ = true; }
-  void count_product() {
+  void add_product(std::uint64_t left, std::uint64_t right) {
     if (!may_multiply_) refuse("a product without wgmma.fence before it", 0);
-    ++products_;
+    products_.push_back({current_, left, right});
     multiplies_ = true;
   }
   void end_products() { may_multiply_ = multiplies_ = false; }
-  //! How many this warp has come to.
-  [[nodiscard]] unsigned products() const { return products_; }
+  //! Those that this warp has come to since the barrier.
+  [[nodiscard]] const std::vector<Product>& products() const { return products_; }
+  void forget_products() { products_.clear(); }
 
   //! Lanes have waited for one another.
   void count_wait() { ++waits_; }
@@ -177,7 +184,7 @@ class Warp {
   Mask alive_ = 0;
   State state_ = State::ended;
   std::uint32_t waits_ = 0;
-  unsigned products_ = 0;
+  std::vector<Product> products_;
   bool may_multiply_ = false, multiplies_ = false;
   const Instruction* current_ = nullptr;
 };

@@ -6,7 +6,8 @@
 //! Each warp does its 16 rows of a product when it comes to it. What a GPU does meanwhile is not
 //! done, but what it would do wrong is refused: a barrier before products were waited for, a
 //! product that nothing has fenced, words that were written and not shown to the asynchronous
-//! proxy, warps of a group that do not come to the same products. (Not: a result that is read too
+//! proxy and then a barrier, warps of a group that do not come to the same products of the same
+//! factors, lanes that do not say the same of a factor. (Not: a result that is read too
 //! early. The copies of results that a compiler writes between two products would be taken for
 //! that.)
 //!
@@ -34,6 +35,8 @@ class SharedFactor {
         start_((descriptor & 0x3fff) << 4),
         between_((descriptor >> 32 & 0x3fff) << 4) {
     if (descriptor >> 62 != 1) warp.refuse("a factor that is not swizzled by 128 bytes", 0);
+    constexpr std::uint64_t unused = 0x3ff1'c000'c000'c000;  // bits of a descriptor
+    if ((descriptor & unused) != 0) warp.refuse("a factor's descriptor with bits that are none", 0);
     if ((descriptor >> 49 & 7) != 0 || start_ % 1024 >= 128) {
       warp.refuse("a factor that does not begin in the first line of a block of 1,024 bytes", 0);
     }
@@ -62,6 +65,15 @@ class SharedFactor {
   std::uint64_t start_, between_;
 };
 
+//! What all lanes say of a factor.
+inline std::uint64_t descriptor_of_all(Warp& warp, std::uint32_t place) {
+  const std::uint64_t* const of_lanes = warp.at<std::uint64_t>(place);
+  for (unsigned lane = 1; lane < warp_size; ++lane) {
+    if (of_lanes[lane] != of_lanes[0]) warp.refuse("another descriptor than lane 0 has", lane);
+  }
+  return of_lanes[0];
+}
+
 //! d (64, 64) = a b, or += if the predicate holds, where a is (64, 16). Lists of operands: d; of
 //! `a` four registers a lane as of `mma`, or its descriptor, which has a row of `a` a line; b's
 //! descriptor, which has a column of b a line, or a row if a is in registers; the predicate.
@@ -72,6 +84,9 @@ void multiply_warpgroup(Warp& warp, const Instruction& now, Mask) {
   const std::uint32_t* const d = places.data();
   const std::uint32_t* const a_places = d + 32;
   const std::uint32_t* const rest = a_places + (from_registers ? 4 : 1);
+  const std::uint64_t left = from_registers ? 0 : descriptor_of_all(warp, a_places[0]);
+  const std::uint64_t right = descriptor_of_all(warp, rest[0]);
+  warp.add_product(left, right);
   float a[rows][inner], b[inner][columns];
   if constexpr (from_registers) {
     for (unsigned lane = 0; lane < warp_size; ++lane) {
@@ -84,7 +99,7 @@ void multiply_warpgroup(Warp& warp, const Instruction& now, Mask) {
       }
     }
   } else {
-    const SharedFactor<Number> factor(warp, *warp.at<std::uint64_t>(a_places[0]));
+    const SharedFactor<Number> factor(warp, left);
     for (unsigned row = 0; row < rows; ++row) {
       for (unsigned k = 0; k < inner; k += 8) {
         const auto eight = factor.eight(warp.number() % 4 * rows + row, k);
@@ -92,7 +107,7 @@ void multiply_warpgroup(Warp& warp, const Instruction& now, Mask) {
       }
     }
   }
-  const SharedFactor<Number> factor(warp, *warp.at<std::uint64_t>(rest[0]));
+  const SharedFactor<Number> factor(warp, right);
   for (unsigned line = 0; line < (from_registers ? inner : columns); ++line) {
     for (unsigned first = 0; first < (from_registers ? columns : inner); first += 8) {
       const auto eight = factor.eight(line, first);
@@ -113,7 +128,6 @@ void multiply_warpgroup(Warp& warp, const Instruction& now, Mask) {
       sum = truncated_sum(terms);
     }
   }
-  warp.count_product();
 }
 
 //! What products are to read and write is there.

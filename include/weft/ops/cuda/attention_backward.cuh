@@ -36,7 +36,7 @@ __global__ void __launch_bounds__(32 * attention_warps<Products, Columns>,
                               AnyHeadRows<const void> v, AnyHeadRows<const void> out,
                               const float* log_sums, float* deltas, AnyHeadRows<const void> dout,
                               AnyHeadRows<void> dq) {
-  if constexpr (!Products::are_compiled) return;
+  if constexpr (!Products::are_compiled) return __trap();
   using Block = CudaQueries<Products, Columns, 2>;
   const Block block(head);
   const BlockRows<Products>& rows = block.rows;
@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(32 * key_warps<Products, Columns> * key_sharer
                             AnyHeadRows<const void> v, const float* log_sums, const float* deltas,
                             AnyHeadRows<const void> dout, AnyHeadRows<void> dk,
                             AnyHeadRows<void> dv) {
-  if constexpr (!Products::are_compiled) return;
+  if constexpr (!Products::are_compiled) return __trap();
   constexpr int R = attention_tile<Products, Columns>, sharers = key_sharers<Columns>;
   using Tile = typename Products::template Tile<Columns>;
   const BlockRows<Products> rows(head.key_starts, sharers);

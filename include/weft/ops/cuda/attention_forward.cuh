@@ -15,7 +15,7 @@ __global__ void __launch_bounds__(32 * attention_warps<Products, Columns>,
                                   attention_blocks<Products, Columns, 1>())
     attention_kernel(CudaHead head, AnyHeadRows<const void> q, AnyHeadRows<const void> k,
                      AnyHeadRows<const void> v, AnyHeadRows<void> out, float* log_sums) {
-  if constexpr (!Products::are_compiled) return;
+  if constexpr (!Products::are_compiled) return __trap();
   using Block = CudaQueries<Products, Columns, 1>;
   const Block block(head);
   const BlockRows<Products>& rows = block.rows;

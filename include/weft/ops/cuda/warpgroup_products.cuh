@@ -90,6 +90,7 @@ __device__ void add_weighted_rows(WarpPiece (&sums)[Columns / 8], const WarpPiec
 #pragma unroll
   for (int step = 0; step < steps; ++step) left[step] = Products::left(weights, step);
   const ptx::WgmmaFactor right = b.factor();
+  for (auto& of_step : left) ptx::hold(of_step.words);
   ptx::begin_wgmma(sums);
 #pragma unroll
   for (int column = 0; column < Columns; column += 64) {
@@ -101,6 +102,7 @@ __device__ void add_weighted_rows(WarpPiece (&sums)[Columns / 8], const WarpPiec
     }
   }
   ptx::end_wgmma(sums);
+  for (auto& of_step : left) ptx::hold(of_step.words);
 }
 
 }  // namespace weft::ops::detail
