@@ -30,6 +30,7 @@
 #include <weft/ops/factor.hpp>
 #include <weft/ops/updates.hpp>
 
+#include "loss_curves.hpp"
 #include "text_batch.hpp"
 #include "translation_models.hpp"
 
@@ -406,7 +407,7 @@ void language_model(Cuda& device, index_t vocabulary, const std::vector<TextSize
   using Model = nn::LanguageModel<Shape>;
   std::vector<TrainingSuite<TextBatch>> suites;
   for (const auto& [suite, sequences, length] : sizes) {
-    suites.push_back({suite, TextBatch(sequences, length, vocabulary), sequences * length});
+    suites.push_back({suite, timed_text(sequences, length, vocabulary), sequences * length});
   }
   training<Model, nn::CrossEntropy, nn::LanguageModelGenerator<Shape>>(
       device, ProductPrecision::bfloat16, Model(vocabulary, 1024, nn::Dropouts::everywhere(0.2f)),
@@ -433,9 +434,16 @@ constexpr nn::LanguageModelShape large{.d_model = 4096,
                                        .attention_bias = true,
                                        .generator_bias = true};
 constexpr nn::LanguageModelShape toy{.d_model = 64, .heads = 4, .d_ff = 64, .layers = 2};
+constexpr nn::LanguageModelShape of_curves{.d_model = 128, .heads = 2, .d_ff = 256, .layers = 2};
 constexpr nn::TransformerShape big{.d_model = 1024, .heads = 16, .d_ff = 4096, .tie = nn::Tie::all};
 constexpr nn::TransformerShape toy_translation{
     .d_model = 64, .heads = 4, .d_ff = 64, .encoder_layers = 1, .decoder_layers = 1};
+
+void curves_of_precisions(Cuda& device, const CurveSettings& settings) {
+  loss_curves<of_curves>(device, "loss_curve", settings,
+                         {ProductPrecision::tf32, ProductPrecision::bfloat16,
+                          ProductPrecision::float16});
+}
 
 struct Suite {
   std::string name;
@@ -462,6 +470,7 @@ std::vector<Suite> suites(bool is_small) {
         {"adam", [](Cuda& device) { adam(device, 10'000); }},
         {"attention", [](Cuda& device) { attention_of_lengths(device, 48, {24}); }},
         {"attention_with_dropout", [](Cuda& device) { attention_with_dropout(device, 128, 64); }},
+        {"loss_curves", [](Cuda& device) { curves_of_precisions(device, {16, 2, 64}); }},
     };
   }
   return {
@@ -484,6 +493,7 @@ std::vector<Suite> suites(bool is_small) {
          attention_of_lengths(device, 16384, {512, 2048, 8192, 16384});
        }},
       {"attention_with_dropout", [](Cuda& device) { attention_with_dropout(device, 16384, 1024); }},
+      {"loss_curves", [](Cuda& device) { curves_of_precisions(device, {256, 32, 64}); }},
   };
 }
 

@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
                 Model(vocabulary, 1024, nn::Dropouts::everywhere(settings.at("dropout"))),
                 nn::CrossEntropy()),
             optim::Sgd(), {.clip_norm = 0.5});
-        const TextBatch batch(settings.at("sequences"), settings.at("length"), vocabulary);
+        const auto batch = timed_text(settings.at("sequences"), settings.at("length"), vocabulary);
         return serve(training_commands(strategy, batch, /*rate=*/0.1));
       });
 }

@@ -3,6 +3,11 @@
 //! @file The batch of language models.
 #pragma once
 
+#include <cstddef>
+#include <iterator>
+#include <span>
+#include <vector>
+
 #include <weft/core/chunks.hpp>
 #include <weft/core/index.hpp>
 #include <weft/data/token_rows.hpp>
@@ -11,19 +16,16 @@
 
 namespace benchmark {
 
-//! Sequences of a text, each token's label the next one. Token i is the same in
-//! peers/torch_language_model.py.
+//! Sequences of a text, each token's label the next one.
 struct TextBatch {
   weft::data::TokenRows input, labels;
 
-  TextBatch(weft::index_t sequences, weft::index_t length, weft::index_t vocabulary) {
-    const auto word = [&](weft::index_t i) {
-      return static_cast<weft::token_t>((i * 7919 + 13) % vocabulary);
-    };
-    for (weft::index_t i = 0; i < sequences * length; ++i) {
-      input.tokens.push_back(word(i));
-      labels.tokens.push_back(word(i + 1));
-      if ((i + 1) % length == 0) {
+  //! Cuts a text, of a token more than there are in all sequences.
+  TextBatch(weft::index_t length, std::span<const weft::token_t> text) {
+    for (std::size_t i = 0; i + 1 < text.size(); ++i) {
+      input.tokens.push_back(text[i]);
+      labels.tokens.push_back(text[i + 1]);
+      if (std::ssize(input.tokens) % length == 0) {
         input.end_row();
         labels.end_row();
       }
@@ -37,5 +39,15 @@ struct TextBatch {
             weft::train::to_sequences(device, labels, range).ids};
   }
 };
+
+//! What steps are timed with: token i is the same in peers/torch_language_model.py.
+inline TextBatch timed_text(weft::index_t sequences, weft::index_t length,
+                            weft::index_t vocabulary) {
+  std::vector<weft::token_t> text;
+  for (weft::index_t i = 0; i <= sequences * length; ++i) {
+    text.push_back(static_cast<weft::token_t>((i * 7919 + 13) % vocabulary));
+  }
+  return {length, text};
+}
 
 }  // namespace benchmark

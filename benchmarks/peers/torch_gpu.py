@@ -256,6 +256,7 @@ SUITES = {
     "adam": lambda: attempt("adam", "torch_fused", lambda: adam(10_000 if SMALL else 1_500_000_000)),
     "attention": attention_of_lengths,
     "attention_with_dropout": attention_with_dropout,
+    "loss_curves": lambda: None,  # of weft's precisions, beside each other
 }
 
 
