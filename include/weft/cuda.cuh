@@ -7,6 +7,7 @@
 
 #include <weft/core/version.hpp>
 #include <weft/device/cuda.cuh>
+#include <weft/generate/cuda/best_words.cuh>
 #include <weft/nvtx.cuh>
 #include <weft/ops/cuda/attention.cuh>
 #include <weft/ops/cuda/column_sums.cuh>

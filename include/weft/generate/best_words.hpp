@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <vector>
 
@@ -63,58 +64,70 @@ struct LogSoftmax {
   }
 }
 
+//! What is looked for: the most probable words of each row, (N, count).
+struct BestWords {
+  View<const float> logits;
+  index_t count;
+  using Found = ScoredWord;
+  [[nodiscard]] index_t found_in_row() const { return count; }
+
+  void of_row(const float* row, ScoredWord* best) const {
+    best_of_row(row, logits.columns(), count, best);
+  }
+};
+
+//! The logarithm of a word's probability in each row, (N).
+struct WordProbabilities {
+  View<const float> logits;
+  token_t word;
+  using Found = float;
+  static constexpr index_t found_in_row() { return 1; }
+
+  void of_row(const float* row, float* found) const {
+    *found = log_softmax(row, logits.columns())(row[word]);
+  }
+};
+
+//! Finds it in each row. (A GPU's is in `cuda/best_words.cuh`.)
+template <class Wanted>
+void find_words(Cpu& device, const Wanted& wanted, typename Wanted::Found* found) {
+  device.for_parts(wanted.logits.rows(), 1, [&](index_t begin, index_t end) {
+    for (index_t n = begin; n < end; ++n) {
+      wanted.of_row(wanted.logits.row(n), found + n * wanted.found_in_row());
+    }
+  });
+}
+//! The same on a device whose memory the host cannot read: the logits are copied to it.
+template <class D, class Wanted>
+void find_words(D& device, const Wanted& wanted, typename Wanted::Found* found) {
+  const auto copy = to_host(device, wanted.logits);
+  for (index_t n = 0; n < wanted.logits.rows(); ++n) {
+    wanted.of_row(copy.data() + n * wanted.logits.columns(), found + n * wanted.found_in_row());
+  }
+}
+
 }  // namespace detail
 
 //! The `count` most probable words of each row, in descending order; fewer words than `count` leave
 //! entries with the word -1.
 //!
 //! **Shapes.** logits: (N, V). Returns N * count entries.
-inline std::vector<ScoredWord> best_words(Cpu& device, View<const float> logits, index_t count) {
-  std::vector<ScoredWord> best(static_cast<std::size_t>(logits.rows() * count));
-  device.for_parts(logits.rows(), 1, [&](index_t begin, index_t end) {
-    for (index_t n = begin; n < end; ++n) {
-      detail::best_of_row(logits.row(n), logits.columns(), count, best.data() + n * count);
-    }
-  });
-  return best;
-}
-
-//! The same on a device whose memory the host cannot read: the logits are copied to it.
 template <class D>
-std::vector<ScoredWord> best_words(D& device, View<const float> logits, index_t count) {
-  const auto copy = to_host(device, logits);
-  const index_t V = logits.columns();
+[[nodiscard]] std::vector<ScoredWord> best_words(D& device, View<const float> logits,
+                                                 index_t count) {
   std::vector<ScoredWord> best(static_cast<std::size_t>(logits.rows() * count));
-  for (index_t n = 0; n < logits.rows(); ++n) {
-    detail::best_of_row(copy.data() + n * V, V, count, best.data() + n * count);
-  }
+  find_words(device, detail::BestWords{logits, count}, best.data());
   return best;
 }
 
 //! The logarithm of one word's probability in each row.
 //!
 //! **Shapes.** logits: (N, V). Returns (N).
-inline std::vector<float> log_probabilities(Cpu& device, View<const float> logits, token_t word) {
-  std::vector<float> result(static_cast<std::size_t>(logits.rows()));
-  device.for_parts(logits.rows(), 1, [&](index_t begin, index_t end) {
-    for (index_t n = begin; n < end; ++n) {
-      const float* row = logits.row(n);
-      result[static_cast<std::size_t>(n)] = detail::log_softmax(row, logits.columns())(row[word]);
-    }
-  });
-  return result;
-}
-
-//! The same on a device of any kind, by way of the host.
 template <class D>
-std::vector<float> log_probabilities(D& device, View<const float> logits, token_t word) {
-  const auto copy = to_host(device, logits);
-  const index_t V = logits.columns();
-  std::vector<float> result;
-  for (index_t n = 0; n < logits.rows(); ++n) {
-    const float* row = copy.data() + n * V;
-    result.push_back(detail::log_softmax(row, V)(row[word]));
-  }
+[[nodiscard]] std::vector<float> log_probabilities(D& device, View<const float> logits,
+                                                   token_t word) {
+  std::vector<float> result(static_cast<std::size_t>(logits.rows()));
+  find_words(device, detail::WordProbabilities{logits, word}, result.data());
   return result;
 }
 
