@@ -23,6 +23,9 @@
 #include <weft/core/host_device.hpp>
 #include <weft/core/philox.hpp>
 #include <weft/device/attention_library.cuh>
+#include <weft/generate/beam_search.hpp>
+#include <weft/generate/greedy_search.hpp>
+#include <weft/generate/largest_logit.hpp>
 #include <weft/nn/encoder.hpp>
 #include <weft/nn/initialize.hpp>
 #include <weft/nn/language_model.hpp>
@@ -426,6 +429,38 @@ void translation(Cuda& device, index_t vocabulary, const TextSize& size) {
   }
 }
 
+//! Translates sentences of so many words to as many, greedily and by a search of five at a time.
+template <nn::TransformerShape Shape>
+void translate(Cuda& device, const std::string& suite, index_t vocabulary, index_t sentences,
+               index_t words) {
+  using Model = nn::Transformer<Shape>;
+  using Generator = nn::Generator<Shape>;
+  const parallel::Objective<Model, Chunked<Generator, nn::LabelSmoothing>> objective(
+      Model({vocabulary, vocabulary, 512}), nn::LabelSmoothing());
+  const auto values =
+      to_device<float>(device, nn::initial_values(objective.layout(), /*seed=*/1, objective),
+                       {objective.layout().values});
+  const auto batch = make_batch({sentences, words, 1, vocabulary});
+  const auto source = train::to_sequences(device, batch.source, {0, sentences});
+  device.set_product_precision(ProductPrecision::bfloat16);
+  nn::Context<Cuda> ctx(device, values.data());
+  ctx.round_weights(objective.layout());
+  generate::SearchSettings settings{.max_length_b = words};
+  settings.forbidden.push_back(settings.eos);  // all have the greatest length
+  const Generator& generator = objective.loss().generator;
+  generate::LargestLogit<Generator, Cuda> next_word(generator);
+  const auto report_words = [&](const char* search, const std::function<void()>& translate_all) {
+    report(suite + search, "weft_bfloat16", "words_per_second",
+           static_cast<double>(sentences * words), seconds(device, translate_all));
+  };
+  report_words(".greedy", [&] {
+    (void)generate::greedy_search(ctx, objective.model(), next_word, source, settings);
+  });
+  report_words(".beam_5", [&] {
+    (void)generate::beam_search(ctx, objective.model(), generator, source, settings);
+  });
+}
+
 constexpr nn::LanguageModelShape large{.d_model = 4096,
                                        .heads = 16,
                                        .d_ff = 4096,
@@ -470,6 +505,8 @@ std::vector<Suite> suites(bool is_small) {
         {"adam", [](Cuda& device) { adam(device, 10'000); }},
         {"attention", [](Cuda& device) { attention_of_lengths(device, 48, {24}); }},
         {"attention_with_dropout", [](Cuda& device) { attention_with_dropout(device, 128, 64); }},
+        {"translate",
+         [](Cuda& device) { translate<toy_translation>(device, "translate_toy", 100, 3, 8); }},
         {"loss_curves", [](Cuda& device) { curves_of_precisions(device, {16, 2, 64}); }},
     };
   }
@@ -493,6 +530,8 @@ std::vector<Suite> suites(bool is_small) {
          attention_of_lengths(device, 16384, {512, 2048, 8192, 16384});
        }},
       {"attention_with_dropout", [](Cuda& device) { attention_with_dropout(device, 16384, 1024); }},
+      {"translate",
+       [](Cuda& device) { translate<big>(device, "translate_big", 32768, 64, 32); }},
       {"loss_curves", [](Cuda& device) { curves_of_precisions(device, {256, 32, 64}); }},
   };
 }

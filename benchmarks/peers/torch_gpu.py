@@ -109,7 +109,8 @@ def encoder_layer(sequences, length):
     which the layer's are views. The loss is half the sum of the output's squares; what is before
     the layer wants a gradient too."""
     x = torch.randn(sequences, length, 128, device=DEVICE, requires_grad=True)
-    for subject in ("torch_eager", "torch_compile", "torch_flat"):
+    modes = {"torch_compile": "default", "torch_compile_graphs": "reduce-overhead"}
+    for subject in ("torch_eager", *modes, "torch_flat"):
         layer = nn.TransformerEncoderLayer(128, 16, 512, 0.1, batch_first=True,
                                            norm_first=True).to(DEVICE)
         parameters = list(layer.parameters())
@@ -123,11 +124,12 @@ def encoder_layer(sequences, length):
                 offset += p.numel()
             parameters = [flat]
         optimizer = torch.optim.Adam(parameters, lr=1e-3, fused=True)
-        output_of = torch.compile(layer) if subject == "torch_compile" else layer
+        output_of = torch.compile(layer, mode=modes[subject]) if subject in modes else layer
         y = None
 
         def forward():
             nonlocal y
+            torch.compiler.cudagraph_mark_step_begin()  # the graph's last output may go
             y = output_of(x)
 
         def backward():
@@ -256,6 +258,7 @@ SUITES = {
     "adam": lambda: attempt("adam", "torch_fused", lambda: adam(10_000 if SMALL else 1_500_000_000)),
     "attention": attention_of_lengths,
     "attention_with_dropout": attention_with_dropout,
+    "translate": lambda: None,  # PyTorch has no search
     "loss_curves": lambda: None,  # of weft's precisions, beside each other
 }
 

@@ -351,7 +351,8 @@ TEST_CASE("what does not fit a layer norm is refused") {
       (void)ops::residual_layer_norm_backward(device, {}, of_rows, x, c2, m3, x, {}, x, dbranch);
     });
   };
-  CHECK(branch_backward(wide, keys) == "layer_norm_backward: dbranch is (3, 4), should be (3, 2)");
+  CHECK(branch_backward(wide, keys) ==
+        "residual_layer_norm_backward: dbranch is (3, 4), should be (3, 2)");
   CHECK(branch_backward(x, make_layout(device, Lengths{2})->keys) ==
-        "layer_norm_backward: keys is (2), should be (3)");
+        "residual_layer_norm_backward: keys is (2), should be (3)");
 }

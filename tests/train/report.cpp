@@ -45,6 +45,16 @@ TEST_CASE("a pool that gave memory back since has none that was never used") {
   CHECK(use.unused() == 0);
 }
 
+TEST_CASE("pages of which a GPU has a part are told where there are any") {
+  train::MemoryUse use{.device = "cuda:0", .parameters = 1'000'000, .held = 4'000'000};
+  const char* const name = "parts of parameters and gradients";
+  CHECK(!has(to_html({.title = "A run", .memory = {use}}), name));
+  use.pages = 2'500'000;
+  CHECK(use.used() == 3'500'000);
+  CHECK(use.unused() == 500'000);
+  CHECK(has(to_html({.title = "A run", .memory = {use}}), text(name, " 2.5 MB")));
+}
+
 TEST_CASE("a page needs no other file") {
   Report report{.title = "A run"};
   report.charts = {{"Loss", "updates", {{"training", {{1, 3}, {2, 2.5}}}}}};

@@ -6,10 +6,13 @@
 //! sent are those of a ring, but for `all_reduce`, which is for a few values and gathers those of
 //! all ranks. Every rank calls the same collectives in the same order.
 //!
+//! `broadcast`, `start_all_gather` and `all_gather_ranges` only move numbers: with a
+//! `device_communicator` these lie on a GPU. The others add or copy some, in the host's memory.
+//!
 //!     collective       is the adjoint of
 //!     all_gather       reduce_scatter
 //!     reduce_scatter   all_gather
-//!     broadcast        reduce (a reduce_scatter whose shares go to one rank)
+//!     broadcast        reduce, which no strategy of ranks needs and is not here
 //!     all_to_all       all_to_all with what is sent and received exchanged
 //!     all_reduce       all_reduce
 #pragma once

@@ -229,8 +229,9 @@ class NcclDeviceCommunicator {
           listener(bell) {
       if (host.size() > 1) detail::expect_nccl_environment();
       // To free a GPU's memory waits for all its kernels, and NCCL's wait for other ranks, which
-      // may be about to free theirs.
+      // may be about to free theirs. Whether the driver waits so where pages go, no GPU has shown.
       device->memory().keep_segments(true);
+      device->set_pages(false);
     }
 
     [[nodiscard]] std::chrono::steady_clock::time_point deadline() const {

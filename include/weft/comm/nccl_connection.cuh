@@ -23,8 +23,10 @@
 #include <weft/device/cuda.cuh>
 #include <weft/device/cuda_error.cuh>
 
-#if NCCL_VERSION_CODE < NCCL_VERSION(2, 22, 0)
-#error "ranks over NCCL need NCCL 2.22 or newer, which aborts several communicators at once"
+// 2.22 writes straight into the memory of a rank in the same process, as it cannot where that is in
+// pages.
+#if NCCL_VERSION_CODE < NCCL_VERSION(2, 23, 4)
+#error "ranks over NCCL need NCCL 2.23.4 or newer"
 #endif
 
 namespace weft::comm::detail {

@@ -139,6 +139,12 @@ class Arena {
     keeps_segments_ = keep;
   }
 
+  //! Gives free segments back to the system.
+  void give_back_free() {
+    const std::scoped_lock lock(mutex_);
+    give_back_segments(0);
+  }
+
   //! Starts the record of the peak anew from what is live now.
   void reset_peak() {
     const std::scoped_lock lock(mutex_);
@@ -178,6 +184,7 @@ class Arena {
     const std::scoped_lock lock(mutex_);
     statistics_.live -= block->size;
     count(*block, -block->size);
+    if (source_.unused != nullptr) source_.unused(source_.context, block->data, block->size);
     if (Block* next = block->next; next != nullptr && next->free) {
       remove(next);
       absorb_next(block);

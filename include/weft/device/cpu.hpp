@@ -48,6 +48,13 @@ class Cpu {
   void set_product_precision(ProductPrecision precision) { product_precision_ = precision; }
 
   [[nodiscard]] Memory allocate(index_t bytes) { return arena_.allocate(bytes); }
+  [[nodiscard]] Memory reserve(index_t bytes) {
+    Memory memory = allocate(bytes);
+    discard(memory.data(), bytes);  // of the pool's, which others may have written
+    return memory;
+  }
+  //! Does nothing: the system has memory behind what is written.
+  static void commit(void*, index_t) {}
   //! Gives whole pages back to the system, which hands out zeroed ones when they are written again.
   //!
   //! **Cost.** Some 0.5 us for each page of 4 KiB that is written again.

@@ -160,12 +160,15 @@ class Cublas {
       plan.set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, all.vector.data);
     }
     const float one = 1.0f, beta = accumulate ? 1.0f : 0.0f;
-    expect_success(
-        cublasLtMatmul(handle_.get(), plan.operation.get(), &one, all.a.data, plan.a.get(),
-                       all.b.data, plan.b.get(), &beta, all.d.data, plan.d.get(), all.d.data,
-                       plan.d.get(), &plan.algorithm, workspace_.data(),
-                       static_cast<std::size_t>(workspace_bytes), stream),
-        "multiplying");
+    const cublasStatus_t status = cublasLtMatmul(
+        handle_.get(), plan.operation.get(), &one, all.a.data, plan.a.get(), all.b.data,
+        plan.b.get(), &beta, all.d.data, plan.d.get(), all.d.data, plan.d.get(), &plan.algorithm,
+        workspace_.data(), static_cast<std::size_t>(workspace_bytes), stream);
+    if (status != CUBLAS_STATUS_SUCCESS) {
+      expect_success(status, text("multiplying ", product.rows, " x ", product.inner, " and ",
+                                  product.inner, " x ", product.columns)
+                                 .c_str());
+    }
   }
 
  private:

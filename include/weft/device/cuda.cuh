@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,6 +24,7 @@
 #include <weft/device/cublas.cuh>
 #include <weft/device/cuda_error.cuh>
 #include <weft/device/cuda_operations.cuh>
+#include <weft/device/cuda_pages.cuh>
 #include <weft/device/cuda_queue.cuh>
 #include <weft/device/cuda_rows.cuh>
 #include <weft/device/cuda_staging.cuh>
@@ -41,11 +43,13 @@ namespace weft {
 //! waits for it. Memory is given out again in the order of the stream, without waiting.
 class Cuda {
  public:
-  //! `threads` is how many a Cpu would have, and means nothing here.
+  //! On the first GPU. **Errors.** As below.
+  Cuda() : Cuda(1, 0) {}
+  //! Device `index`. `threads` is how many a Cpu would have, and means nothing here.
   //!
   //! **Errors.** CudaError if there is no GPU, its driver is too old, or the program holds no code
   //! for it.
-  explicit Cuda(int threads = 1, int index = 0) : index_(index), arena_(gpu_memory) {
+  Cuda(int threads, int index) : index_(index), arena_(gpu_memory) {
     static_cast<void>(threads);
     expect_driver();
     int gpus = 0;
@@ -132,14 +136,56 @@ class Cuda {
   }
 
   //! Makes the GPU that of the calling thread, for calls of CUDA's own.
-  void activate() const { detail::expect_success(cudaSetDevice(gpu_), "choosing a GPU"); }
+  void activate() const {
+    const cudaError_t status = cudaSetDevice(gpu_);
+    if (status != cudaSuccess) {
+      detail::expect_success(status, text("choosing GPU ", gpu_, " for ", to_text(*this)).c_str());
+    }
+  }
 
   [[nodiscard]] Memory allocate(index_t bytes) {
     activate();
-    return arena_.allocate(bytes);
+    try {
+      return arena_.allocate(bytes);
+    } catch (const SystemError&) {
+      if (!pages_.give_back_unused([this] { return queue_.stream(); })) throw;
+      return arena_.allocate(bytes);
+    }
   }
-  //! Does nothing: a GPU's memory has no pages to give back.
-  static void discard(void*, index_t) {}
+  //! Whether what is reserved from now on has pages: yes unless it was set, or a communicator of
+  //! NCCL's was made for the device. Without, it is as what is allocated.
+  void set_pages(bool on) { has_pages_ = on; }
+  //! Addresses of the GPU, memory in pages (of 2 MiB) behind those that are committed, where the
+  //! driver has that; else as `allocate`.
+  [[nodiscard]] Memory reserve(index_t bytes) {
+    activate();
+    return has_pages_ && pages_.can_reserve(gpu_) ? pages_.reserve(bytes) : allocate(bytes);
+  }
+  //! **Cost.** Waits for pages that were discarded and are still used, before it takes more.
+  //! **Errors.** SystemError if the GPU has no more memory.
+  void commit(void* pointer, index_t bytes) {
+    activate();
+    const auto attempt = [&] {
+      waits_ += pages_.commit(pointer, bytes, [this] { return queue_.stream(); });
+    };
+    try {
+      attempt();
+    } catch (const SystemError&) {
+      arena_.give_back_free();
+      attempt();
+    }
+  }
+  //! Of what `reserve` returned whole pages go, once the stream has come so far; of what `allocate`
+  //! did nothing. What cannot go stays: the next operation says what is wrong.
+  void discard(void* pointer, index_t bytes) noexcept {
+    try {
+      activate();
+      pages_.discard(pointer, bytes, [this] { return queue_.stream(); });
+    } catch (const std::exception&) {
+    }
+  }
+  //! The GPU's memory in pages, besides that of the pool.
+  [[nodiscard]] CudaPageUse pages() const { return pages_.use(); }
 
   //! The pool that its tensors lie in.
   [[nodiscard]] const Arena& memory() const { return arena_; }
@@ -321,7 +367,7 @@ class Cuda {
 
   void begin_products() {
     activate();
-    cublas_.begin([this](index_t bytes) { return arena_.allocate(bytes); });
+    cublas_.begin([this](index_t bytes) { return allocate(bytes); });
   }
 
   //! **Errors.** CudaError without a driver, or with one older than the toolkit's least.
@@ -375,6 +421,8 @@ class Cuda {
   std::atomic<index_t> waits_{0};
   std::vector<bool> connected_;  // the GPUs whose memory this one may reach
   Arena arena_;
+  detail::CudaPages pages_;
+  bool has_pages_ = true;
   Memory counters_;
   index_t counters_count_ = 0;
   detail::CudaStaging staging_;

@@ -212,7 +212,7 @@ struct CudaLanes {
   __device__ static float reduce(float value, Operation operation) {
     if constexpr (Threads == warp) {
       using Reduce = cub::WarpReduce<float>;
-      typename Reduce::TempStorage storage;
+      typename Reduce::TempStorage storage;  // shared memory's, of which CUB uses none for a warp
       return __shfl_sync(~0u, Reduce(storage).Reduce(value, operation), 0);
     } else {
       using Reduce = cub::BlockReduce<float, Threads>;

@@ -109,7 +109,7 @@ __device__ WEFT_INLINE Four mask_tail(QuadTail c, Four v, float neutral) {
   return detail::each([&](int i) { return i < c.count ? v.v[i] : neutral; });
 }
 
-// Neither branches, and what follows is the same code: so are its bits, however a quad lies.
+// No `mask_tail` branches, and what follows is the same code: so are its bits, however a quad lies.
 
 //! Four columns.
 template <bool AtOnce>
@@ -172,7 +172,8 @@ __device__ WEFT_INLINE std::uint32_t narrow(float low, float high, bool is_bfloa
 
 }  // namespace detail
 
-//! Four columns, as floats. As with one column nothing branches.
+//! Four columns, as floats. Numbers of 16 bits are read without a branch for each type of them, as
+//! with one column.
 template <class Void, bool AtOnce>
 __device__ WEFT_INLINE Four load(AnyFloats<Void> row, Quad<AtOnce> c) {
   const auto* const halves = reinterpret_cast<const std::uint16_t*>(row.data) + c.first;

@@ -36,11 +36,33 @@ template <class F>
 requires requires { F::row_threads; }
 inline constexpr int row_threads<F> = F::row_threads;
 
+//! Whether every GPU's multiprocessor has room for a kernel's blocks: of sm_86 and sm_89, among
+//! others, it takes 1,536 threads, and ptxas refuses to plan for more.
+template <class F>
+inline constexpr bool rows_fit_everywhere = row_threads<F> * row_blocks<F> <= 1536;
+
 //! Calls `f(lanes, row)` with a block for each row.
 template <class Lanes, class F>
+requires rows_fit_everywhere<F>
 __global__ void __launch_bounds__(row_threads<F>, row_blocks<F>) block_a_row(F f) {
   f(Lanes(), static_cast<index_t>(blockIdx.x));
 }
+
+// CUDA knows __maxnreg__ since 12.4.
+#if CUDART_VERSION >= 12040
+#define WEFT_BOUNDS(threads, blocks) __maxnreg__(65536 / ((threads) * (blocks)))
+#else
+#define WEFT_BOUNDS(threads, blocks) __launch_bounds__(threads)
+#endif
+
+//! The same, where not, with the registers that so many blocks leave a thread.
+template <class Lanes, class F>
+requires(!rows_fit_everywhere<F>)
+__global__ void WEFT_BOUNDS(row_threads<F>, row_blocks<F>) block_a_row(F f) {
+  f(Lanes(), static_cast<index_t>(blockIdx.x));
+}
+
+#undef WEFT_BOUNDS
 
 //! Whether each number that a kernel writes comes of its own column, so that lanes need not meet.
 template <class F>

@@ -25,6 +25,10 @@ struct MemorySource {
   //! Makes a segment with room larger by at least so many bytes, in its place; false if there is no
   //! more memory. Not needed of a source whose segments have no room.
   bool (*grow)(Segment& segment, index_t bytes) = nullptr;
+  //! Hears of bytes that nobody holds any more and that will be handed out again, on any thread;
+  //! may not throw. Not needed.
+  void (*unused)(void* context, const std::byte* data, index_t size) = nullptr;
+  void* context = nullptr;  //!< what `unused` is called with
 };
 
 //! What segments that will not grow have at least, in bytes, where the system has so many.

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
-//! @file Instructions of a GPU that CUDA C++ has no function for: matrix products of a warp.
+//! @file Instructions of a GPU as PTX has them: products of a warp, copies past the registers, and
+//! roundings of pairs.
 //!
 //! In what follows a lane has the number 4 g + t of its warp. A *pair* is two numbers of 16 bits in
 //! a word, the first in its lower half.

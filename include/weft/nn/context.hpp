@@ -47,7 +47,10 @@ class Gradients {
   Gradients() = default;
   //! A buffer for all parameters of a layout that have gradients.
   Gradients(D& device, const ParameterLayout& layout)
-      : buffer_(device, {layout.gradients}), slots_(layout.slots.size()) {
+      : Gradients(layout, Tensor<float, D>(device, {layout.gradients})) {}
+  //! The same in a buffer that was made for it. Parts of it need no memory until they are claimed.
+  Gradients(const ParameterLayout& layout, Tensor<float, D> buffer)
+      : buffer_(std::move(buffer)), slots_(layout.slots.size()) {
     buffer_.mark(MemoryKind::gradients);
   }
 
@@ -89,8 +92,9 @@ class Gradients {
       }
       slots_[slot].written = true;
     }
-    return {View<float>(buffer_.data() + p.gradient_offset, p.shape),
-            written ? ops::Write::accumulate : ops::Write::replace};
+    float* const place = buffer_.data() + p.gradient_offset;
+    if (!written) buffer_.device().commit(place, p.size() * index_t{sizeof(float)});
+    return {View<float>(place, p.shape), written ? ops::Write::accumulate : ops::Write::replace};
   }
 
   //! A parameter's gradient of this pass is there.
@@ -108,6 +112,7 @@ class Gradients {
     for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
       const auto [offset, size] = layout.slots[slot];
       if (!slots_[slot].written) {
+        buffer_.device().commit(buffer_.data() + offset, size * index_t{sizeof(float)});
         buffer_.device().clear(buffer_.data() + offset, size * index_t{sizeof(float)});
       }
       if (ready_ && !slots_[slot].reported) report(slot);

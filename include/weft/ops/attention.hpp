@@ -12,8 +12,8 @@ namespace weft::ops {
 
 //! For each sequence and head: out = dropout(softmax(scale q k' + mask)) v.
 //!
-//! The scores exist a tile at a time (64 queries by 128 keys), normalised as they come; nothing of
-//! size T x T is ever in memory.
+//! The scores exist a tile at a time (on a processor 64 queries by 128 keys), normalised as they
+//! come; nothing of size T x T is ever in memory.
 //!
 //! **Shapes.** q, out: Nq rows of heads * head_size. k, v: Nk rows. log_sums: (Nq, heads), the
 //! logarithm of the sum of the exponentials of each row of scores, kept for the backward pass. Rows
@@ -21,7 +21,7 @@ namespace weft::ops {
 //! **Errors.** Error if rows are of several types, or of one that the device does not take.
 //! ShapeError unless there are as many sequences of queries as of keys. A query whose sequence has
 //! no keys gets zeros. On a GPU a `HeadSize` above 256 does not compile, and one that is known
-//! later is a ShapeError.
+//! later is a ShapeError; a scale that is not above 0 is an ArgumentError.
 //! **Source.** Vaswani et al. 2017, eq. 1; tiling as Dao et al., FlashAttention, 2022.
 template <class D, class Head = AnyHeadSize>
 void attention(D& device, const AttentionProblem<D>& problem, AnyHeadRows<const void> q,

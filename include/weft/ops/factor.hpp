@@ -3,6 +3,8 @@
 //! @file Factors of matrix products: floats, or what they are rounded to once for several.
 #pragma once
 
+#include <utility>
+
 #include <weft/core/any_floats.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/shape.hpp>
@@ -68,9 +70,11 @@ class Factor {
   Factor(D& device, Shape shape, FloatType type) : Factor(device, shape, type, shape.columns()) {}
   //! The same with rows that are so many elements apart.
   Factor(D& device, Shape shape, FloatType type, index_t stride)
-      : device_(&device),
-        memory_(device.allocate(shape.rows() * stride * size_of(type))),
-        view_(AnyFloats<const void>(memory_.data(), type), shape, stride) {}
+      : Factor(device, shape, type, stride,
+               device.allocate(shape.rows() * stride * size_of(type))) {}
+  //! The same without gaps, in memory of the device's, which has room for it.
+  Factor(D& device, Shape shape, FloatType type, Memory memory)
+      : Factor(device, shape, type, shape.columns(), std::move(memory)) {}
 
   //! The numbers of somebody else, which may not change, or go, as long as the factor lives.
   //!
@@ -125,6 +129,11 @@ class Factor {
   [[nodiscard]] index_t rows() const { return view_.rows(); }
 
  private:
+  Factor(D& device, Shape shape, FloatType type, index_t stride, Memory memory)
+      : device_(&device),
+        memory_(std::move(memory)),
+        view_(AnyFloats<const void>(memory_.data(), type), shape, stride) {}
+
   D* device_ = nullptr;
   Memory memory_;  // of a tensor's floats, or of what they were rounded to
   FactorView view_;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -73,14 +74,14 @@ class DistributedDataParallel : public OverRanks<C> {
         device_(&device),
         recipe_(checked(recipe)),
         objective_(std::move(objective)),
-        runner_(device, objective_),
+        runner_(device, objective_, keep() == Keep::only_mine),
         plan_(buckets_of(objective_.layout(), buckets), objective_.layout().trained,
               agreed(communicator, recipe, objective_.layout(), exchange).size()),
         exchange_(
             device, communicator, objective_.layout(), plan_, recipe.lanes,
             [this](index_t lane) { return runner_.gradients(lane); }, keep(), exchange),
         state_(device, objective_.layout(), values_of_root(), optimizer,
-               loss_scale_of<Loss>(recipe), owned()) {
+               loss_scale_of<Loss>(recipe), owned(), present()) {
     if constexpr (shard == Shard::parameters) {
       gather_.emplace(device, communicator, layout(), plan_, state_.values().data(),
                       exchange.reshard_after_forward);
@@ -260,21 +261,17 @@ class DistributedDataParallel : public OverRanks<C> {
     }
     std::string buffers;
     for (const auto& name : Optimizer::state_names) buffers += text(name, " ");
-    comm::check_same(communicator,
-                     {{"weft", version},
+    comm::Facts facts{{"weft", version},
                       {"shard", text(static_cast<int>(shard))},
                       {"parameters", text(layout.trained)},
                       {"values", text(layout.values)},
                       {"places of gradients", text(places.value())},
                       {"optimizer's buffers", buffers},
-                      {"seed", text(recipe.seed)},
-                      {"lanes", text(recipe.lanes)},
-                      {"micro-batches", text(recipe.micro_batches)},
-                      {"clip_norm", text(recipe.clip_norm)},
-                      {"loss_scaling", loss_scaling_text(recipe)},
-                      {"order", text(static_cast<int>(exchange.order))},
-                      {"wire", text(static_cast<int>(exchange.wire))},
-                      {"reshard_after_forward", exchange.reshard_after_forward ? "yes" : "no"}});
+                      {"order", to_text(exchange.order)},
+                      {"wire", to_text(exchange.wire)},
+                      {"reshard_after_forward", exchange.reshard_after_forward ? "yes" : "no"}};
+    std::ranges::move(facts_of(recipe), std::back_inserter(facts));
+    comm::check_same(communicator, facts);
     return communicator;
   }
 
@@ -295,6 +292,13 @@ class DistributedDataParallel : public OverRanks<C> {
   [[nodiscard]] std::vector<Range> owned() const {
     if constexpr (shard == Shard::nothing) return {{0, layout().trained}};
     return plan_.owned(rank());
+  }
+  //! The values that are here all the time, unless all are.
+  [[nodiscard]] std::optional<std::vector<Range>> present() const {
+    if constexpr (shard != Shard::parameters) return std::nullopt;
+    auto ranges = owned();
+    ranges.push_back({layout().trained, layout().values});
+    return ranges;
   }
 
   D* device_;

@@ -146,7 +146,7 @@ class DistributedOptimizer {
     comm::check_same(communicator, {{"weft", version},
                                     {"values", text(values)},
                                     {"clip_norm", text(clip_norm)},
-                                    {"wire", text(static_cast<int>(wire))}});
+                                    {"wire", to_text(wire)}});
     const Recipe recipe{
         .lanes = communicator.size(), .micro_batches = communicator.size(), .clip_norm = clip_norm};
     recipe.check();

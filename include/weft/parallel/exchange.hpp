@@ -17,8 +17,18 @@ enum class Order {
   fast,       //!< each rank's lanes first, so that it sends one sum however many it holds
 };
 
+//! As `--order` takes it.
+[[nodiscard]] constexpr const char* to_text(Order order) {
+  return order == Order::fast ? "fast" : "canonical";
+}
+
 //! What gradients are sent as. They are added in float32, and parameters are sent in full.
 enum class Wire { float32, bfloat16 };
+
+//! As `--wire` takes it.
+[[nodiscard]] constexpr const char* to_text(Wire wire) {
+  return wire == Wire::bfloat16 ? "bfloat16" : "float32";
+}
 
 //! How gradients, and parameters where they are sharded, go from rank to rank.
 struct Exchange {

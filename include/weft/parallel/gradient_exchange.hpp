@@ -72,7 +72,9 @@ class GradientExchange {
         plan_(&plan),
         under_way_(plan.size()),
         squares_(device, layout.trained) {
-    if (own_lanes().size() == 0) no_lanes_ = Tensor<float, D>(device, {layout.gradients});
+    if (own_lanes().size() > 0) return;
+    no_lanes_ = keep == Keep::only_mine ? Tensor<float, D>::reserved(device, {layout.gradients})
+                                        : Tensor<float, D>(device, {layout.gradients});
   }
 
   //! Begins an update: forgets what was ready.
@@ -254,6 +256,9 @@ class GradientExchange {
     }
     std::vector<float*> at(static_cast<std::size_t>(held_sums_.count()));  // of each, for one part
     const index_t size = size_of_parts(mine);
+    for_parts(mine, [&](Range part) {
+      device_->commit(home + part.begin, part.size() * index_t{sizeof(float)});
+    });
     index_t done = 0;
     for_parts(mine, [&](Range part) {
       std::ranges::fill(at, nullptr);

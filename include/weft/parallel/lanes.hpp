@@ -57,7 +57,9 @@ template <class Objective, class D>
 class LaneRunner {
  public:
   //! Both must outlive it.
-  LaneRunner(D& device, const Objective& objective) : device_(&device), objective_(&objective) {}
+  //! `gradients_go`: whether somebody discards gradients before the update ends.
+  LaneRunner(D& device, const Objective& objective, bool gradients_go = false)
+      : device_(&device), objective_(&objective), gradients_go_(gradients_go) {}
 
   //! Hears of every pass and of the units it works on. It outlives the runner.
   void watch(PassObserver& observer) { observer_ = &observer; }
@@ -258,7 +260,12 @@ class LaneRunner {
   }
 
   std::unique_ptr<Gradients> acquire() {
-    if (free_.empty()) free_.push_back(std::make_unique<Gradients>(*device_, layout()));
+    if (free_.empty()) {
+      const Shape shape{layout().gradients};
+      free_.push_back(std::make_unique<Gradients>(
+          layout(), gradients_go_ ? Tensor<float, D>::reserved(*device_, shape)
+                                  : Tensor<float, D>(*device_, shape)));
+    }
     auto gradients = std::move(free_.back());
     free_.pop_back();
     gradients->begin();
@@ -277,6 +284,7 @@ class LaneRunner {
 
   D* device_;
   const Objective* objective_;
+  bool gradients_go_;
   PassObserver* observer_ = nullptr;
   float loss_scale_ = 1.0f;  // of the batch under way
   Range lanes_;

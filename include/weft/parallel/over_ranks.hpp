@@ -9,11 +9,22 @@
 #include <utility>
 #include <vector>
 
+#include <weft/comm/check_same.hpp>
 #include <weft/comm/collectives.hpp>
 #include <weft/comm/communicator.hpp>
 #include <weft/core/error.hpp>
+#include <weft/parallel/recipe.hpp>
 
 namespace weft::parallel {
+
+//! What ranks that train together have to agree on, of a recipe.
+[[nodiscard]] inline comm::Facts facts_of(const Recipe& recipe) {
+  return {{"seed", text(recipe.seed)},
+          {"lanes", text(recipe.lanes)},
+          {"micro-batches", text(recipe.micro_batches)},
+          {"clip_norm", text(recipe.clip_norm)},
+          {"loss_scaling", loss_scaling_text(recipe)}};
+}
 
 //! Has all parameters on every rank while it, or another of the same strategy, lives; afterwards
 //! each rank has its own again.

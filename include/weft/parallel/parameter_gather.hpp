@@ -40,7 +40,7 @@ namespace weft::parallel {
 template <class D, comm::Communicator C>
 class ParameterGather final : public PassObserver {
  public:
-  //! `values` holds all parameters. It stays one buffer, of which pages come and go.
+  //! `values` has room for all parameters. It stays one buffer, of which pages come and go.
   ParameterGather(D& device, C& communicator, const nn::ParameterLayout& layout,
                   const ShardPlan& plan, float* values, bool reshard_after_forward = true)
       : device_(&device),
@@ -177,6 +177,7 @@ class ParameterGather final : public PassObserver {
   void add_messages(Range blocks, int owner) {
     const Range piece = plan_->parameters_in(blocks);
     if (owner != rank()) {
+      device_->commit(values_ + piece.begin, piece.size() * index_t{sizeof(float)});
       messages_.push_back(comm::receive_from(owner, values_ + piece.begin, piece.size()));
       return;
     }

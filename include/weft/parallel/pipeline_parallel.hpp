@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -93,22 +94,21 @@ class PipelineParallel : public OverRanks<C> {
         objective_(std::move(objective)),
         places_(objective_, table.ranks),
         layout_(places_.layout_of(rank_in_pipe())),
-        gradients_(device, layout_),
+        gradients_(layout_, Tensor<float, D>::reserved(device, {layout_.gradients})),
         pipeline_(agreed(communicator, recipe, table, objective_.layout())
                       .split(replica(), rank_in_pipe())),
-        moving_(comm::device_communicator(device, pipeline_, comm::PostedBy::pair)),
         replicas_(communicator.split(rank_in_pipe(), replica())),
         plan_(plan_buckets_of_ranges(layout_, places_.trained(rank_in_pipe()), buckets),
               places_.trained(rank_in_pipe()), replicas_.size()),
+        state_(device, objective_.layout(), values_of_root(), optimizer,
+               loss_scale_of<Loss>(recipe), owned(), present()),
+        moving_(comm::device_communicator(device, pipeline_, comm::PostedBy::pair)),
         exchange_(
             device, replicas_, layout_, plan_, recipe.lanes,
             [this](index_t) { return gradients_.data(); },
             shard == Shard::nothing ? Keep::all : Keep::mine),
-        runner_(device, pipeline_, objective_, recompute),
-        state_(device, objective_.layout(), values_of_root(), optimizer,
-               loss_scale_of<Loss>(recipe), owned()) {
-    clear_divided_blocks();
-    release_all();
+        runner_(device, pipeline_, objective_, recompute) {
+    commit_gradients();
   }
 
   //! For arguments that do not fit: errors that say which.
@@ -244,18 +244,15 @@ class PipelineParallel : public OverRanks<C> {
         order.add(static_cast<std::uint64_t>(table.place_of(action)));
       }
     }
-    comm::check_same(communicator, {{"weft", version},
-                                    {"stages", text(table.stages)},
-                                    {"ranks of a pipeline", text(table.ranks)},
-                                    {"schedule", text(order.value())},
-                                    {"shard", text(static_cast<int>(shard))},
-                                    {"parameters", text(layout.trained)},
-                                    {"values", text(layout.values)},
-                                    {"seed", text(recipe.seed)},
-                                    {"lanes", text(recipe.lanes)},
-                                    {"micro-batches", text(recipe.micro_batches)},
-                                    {"clip_norm", text(recipe.clip_norm)},
-                                    {"loss_scaling", loss_scaling_text(recipe)}});
+    comm::Facts facts{{"weft", version},
+                      {"stages", text(table.stages)},
+                      {"ranks of a pipeline", text(table.ranks)},
+                      {"schedule", text(order.value())},
+                      {"shard", text(static_cast<int>(shard))},
+                      {"parameters", text(layout.trained)},
+                      {"values", text(layout.values)}};
+    std::ranges::move(facts_of(recipe), std::back_inserter(facts));
+    comm::check_same(communicator, facts);
     return communicator;
   }
 
@@ -267,6 +264,13 @@ class PipelineParallel : public OverRanks<C> {
     return shard == Shard::nothing ? places_.trained(rank_in_pipe()) : plan_.owned(replica());
   }
 
+  //! The values that this rank has: what its stages read, and tables.
+  [[nodiscard]] std::vector<Range> present() const {
+    auto ranges = places_.read(rank_in_pipe());
+    ranges.push_back({layout_.trained, layout_.values});
+    return ranges;
+  }
+
   //! The first values of rank 0: other machines may round logarithms and cosines otherwise.
   [[nodiscard]] std::vector<float> values_of_root() {
     auto values = nn::initial_values(objective_.layout(), recipe_.seed, objective_);
@@ -276,6 +280,7 @@ class PipelineParallel : public OverRanks<C> {
 
   void acquire_all() {
     auto gathering = comm::device_communicator(*device_, pipeline_, comm::PostedBy::all);
+    device_->commit(state_.values().data(), layout_.trained * index_t{sizeof(float)});
     comm::all_gather_ranges(gathering, state_.values().data(),
                             [&](int r) { return places_.trained(r); },
                             {"all_gather", "all parameters"});
@@ -374,12 +379,25 @@ class PipelineParallel : public OverRanks<C> {
     return ops::ordered_sum(sums);
   }
 
+  //! Has memory for the gradients that come to be here, once for all.
+  void commit_gradients() {
+    const auto commit = [&](index_t begin, index_t size) {
+      device_->commit(gradients_.data() + begin, size * index_t{sizeof(float)});
+    };
+    for (const auto& [begin, size] : layout_.slots) commit(begin, size);
+    for_tied([&](const nn::TiedGradient& use, int, int owner) {
+      if (rank_in_pipe() == owner) commit(use.from, use.size);
+    });
+    clear_divided_blocks();
+  }
+
   //! Of a divided block this rank computes a part, and `exchange_` reads all of it. (What it finds
   //! is replaced by `add_divided_blocks`; but memory that nobody has written is not read.)
   void clear_divided_blocks() {
     for (const index_t block : places_.divided_blocks()) {
       const index_t begin = block * ops::block_size;
       const index_t size = std::min(ops::block_size, objective_.layout().trained - begin);
+      device_->commit(gradients_.data() + begin, size * index_t{sizeof(float)});
       device_->clear(gradients_.data() + begin, size * index_t{sizeof(float)});
     }
   }
@@ -429,13 +447,13 @@ class PipelineParallel : public OverRanks<C> {
   StagePlaces places_;
   nn::ParameterLayout layout_;  // of this rank's gradients
   nn::Gradients<D> gradients_;
-  C pipeline_;      // the ranks of this replica
-  DeviceC moving_;  // the same, for what lies on the device
-  C replicas_;      // the ranks with the same stages
+  C pipeline_;  // the ranks of this replica
+  C replicas_;  // the ranks with the same stages
   ShardPlan plan_;
+  TrainingState<Optimizer, D> state_;  // which may reserve memory, as not all devices with NCCL do
+  DeviceC moving_;                     // pipeline_, for what lies on the device
   GradientExchange<D, C> exchange_;
   StageRunner<Objective, D, C> runner_;
-  TrainingState<Optimizer, D> state_;
   AccumulatedBatches batches_;
 };
 

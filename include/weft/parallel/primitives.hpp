@@ -9,10 +9,14 @@
 //! lie in one tensor. These are the primitives of PyTorch's torch.nn.parallel.
 #pragma once
 
+#include <cstddef>
+#include <iterator>
 #include <vector>
 
 #include <weft/core/chunks.hpp>
 #include <weft/core/error.hpp>
+#include <weft/core/index.hpp>
+#include <weft/core/tree_pairs.hpp>
 #include <weft/device/device_group.hpp>
 #include <weft/ops/rows.hpp>
 #include <weft/tensor/tensor.hpp>
@@ -112,11 +116,10 @@ template <class D>
   if (terms.empty()) throw ArgumentError("reduce_add: no tensors");
   std::vector<Tensor<float, D>> sums;
   for (const auto& term : terms) sums.push_back(copy_to(device, term));
-  for (std::size_t step = 1; step < sums.size(); step *= 2) {
-    for (std::size_t i = 0; i + step < sums.size(); i += 2 * step) {
-      ops::add(device, sums[i + step], sums[i]);
-    }
-  }
+  const auto sum = [&](index_t i) -> const auto& { return sums[static_cast<std::size_t>(i)]; };
+  for_tree_pairs(
+      std::ssize(sums), [](index_t) { return true; },
+      [&](index_t left, index_t right) { ops::add(device, sum(right), sum(left)); });
   return sums.front();
 }
 

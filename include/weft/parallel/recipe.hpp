@@ -48,9 +48,10 @@ struct Recipe {
 //! What a strategy's losses begin to be scaled by.
 //!
 //! **Errors.** ArgumentError if the recipe scales and `Loss` does not say `scales_gradients`: that
-//! it multiplies its gradients by `nn::Context::loss_scale`.
+//! it multiplies its gradients by `nn::Context::loss_scale`. (Inlined, g++ 12 would warn of the
+//! empty optional in users' code.)
 template <class Loss>
-[[nodiscard]] optim::LossScale loss_scale_of(const Recipe& recipe) {
+[[nodiscard, gnu::noinline]] optim::LossScale loss_scale_of(const Recipe& recipe) {
   if (!recipe.loss_scaling) return {};
   if constexpr (requires { requires Loss::scales_gradients; }) {
     return optim::LossScale(*recipe.loss_scaling);

@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -49,15 +51,18 @@ class TrainingState {
       : TrainingState(device, layout, values, optimizer, loss_scale,
                       std::vector<Range>{{0, layout.trained}}) {}
 
-  //! Of the parameters in `owned` alone, which begin at the edges of blocks.
+  //! Of the parameters in `owned` alone, which begin at the edges of blocks. Only the values in
+  //! `present` have memory, unless all are to have it; others can be committed and discarded.
   TrainingState(D& device, const nn::ParameterLayout& layout, std::span<const float> values,
                 const Optimizer& optimizer, const optim::LossScale& loss_scale,
-                std::vector<Range> owned)
+                std::vector<Range> owned,
+                const std::optional<std::vector<Range>>& present = std::nullopt)
       : optimizer_(optimizer),
         loss_scale_(loss_scale),
         layout_(&layout),
         owned_(std::move(owned)),
-        values_(to_device<float>(device, values, {layout.values})),
+        values_(present ? part_on_device(device, values, *present)
+                        : to_device<float>(device, values, {layout.values})),
         block_sums_(device, {ops::block_count(layout.trained)}),
         scale_(device, {1}) {
     values_.mark(MemoryKind::parameters);
@@ -121,7 +126,7 @@ class TrainingState {
     return Optimizer::state_names[i];
   }
 
-  //! Updates made, and updates left out because the gradient was not finite.
+  //! Updates made.
   [[nodiscard]] index_t updates() const { return updates_; }
   //! Updates left out because the gradient was not finite or no label counted.
   [[nodiscard]] index_t skipped() const { return skipped_; }
@@ -194,6 +199,18 @@ class TrainingState {
   }
 
  private:
+  //! An array with room for all values, of which some are there.
+  [[nodiscard]] static Tensor<float, D> part_on_device(D& device, std::span<const float> values,
+                                                       std::span<const Range> present) {
+    auto tensor = Tensor<float, D>::reserved(device, {std::ssize(values)});
+    for (const Range range : present) {
+      const index_t bytes = range.size() * index_t{sizeof(float)};
+      device.commit(tensor.data() + range.begin, bytes);
+      device.upload(tensor.data() + range.begin, values.data() + range.begin, bytes);
+    }
+    return tensor;
+  }
+
   //! Whether the device itself finds what gradients are multiplied by, so that nobody waits for it.
   static constexpr bool waits_late = !D::on_host && requires(typename Optimizer::Step step) {
     step.device_scale;

@@ -28,10 +28,19 @@ class Tensor {
 
   //! **Cost.** One allocation from the device's pool; none of the system once the pool is warm.
   Tensor(D& device, Shape shape)
+      : Tensor(device, shape, device.allocate(shape.size() * static_cast<index_t>(sizeof(T)))) {}
+
+  //! In memory of the device's, which has room for its elements.
+  Tensor(D& device, Shape shape, Memory memory)
       : device_(&device),
-        memory_(device.allocate(shape.size() * static_cast<index_t>(sizeof(T)))),
+        memory_(std::move(memory)),
         data_(reinterpret_cast<T*>(memory_.data())),
         shape_(shape) {}
+
+  //! An array of which parts have memory: those that `Device::commit` was told of.
+  [[nodiscard]] static Tensor reserved(D& device, Shape shape) {
+    return {device, shape, device.reserve(shape.size() * static_cast<index_t>(sizeof(T)))};
+  }
 
   //! Whether it holds no memory.
   [[nodiscard]] bool empty() const { return memory_.empty(); }

@@ -94,6 +94,8 @@ class FarDevice {
   [[nodiscard]] int index() const { return engine_.index(); }
 
   [[nodiscard]] Memory allocate(index_t bytes) { return arena_.allocate(bytes); }
+  [[nodiscard]] Memory reserve(index_t bytes) { return allocate(bytes); }
+  static void commit(void*, index_t) {}
   static void discard(void*, index_t) {}
 
   void upload(void* to, const void* from, index_t bytes) { copy(to, from, bytes); }

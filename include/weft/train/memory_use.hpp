@@ -18,12 +18,15 @@ struct MemoryUse {
   std::string device;       //!< its name, such as "cpu:0"
   index_t parameters = 0;   //!< the model's values
   index_t gradients = 0;    //!< of all lanes and buckets
+  index_t pages = 0;        //!< of values and gradients of which a GPU has its rank's part
   index_t optimizer = 0;    //!< its buffers
   index_t activations = 0;  //!< and all else, when it was most
   index_t held = 0;         //!< taken from the system
 
   //! What was needed at once, when it was most.
-  [[nodiscard]] index_t used() const { return parameters + gradients + optimizer + activations; }
+  [[nodiscard]] index_t used() const {
+    return parameters + gradients + pages + optimizer + activations;
+  }
   //! What never was: pieces between the others, and what is asked for ahead. None where the pool
   //! has given back since.
   [[nodiscard]] index_t unused() const { return std::max(held - used(), index_t{0}); }
@@ -40,6 +43,10 @@ template <class D>
                 .optimizer = of(MemoryKind::optimizer),
                 .held = statistics.held};
   use.activations = statistics.peak - use.parameters - use.gradients - use.optimizer;
+  if constexpr (requires { device.pages(); }) {
+    use.pages = device.pages().committed;
+    use.held += device.pages().held;
+  }
   return use;
 }
 

@@ -42,9 +42,9 @@ namespace detail {
 
 inline constexpr std::string_view report_style = R"(
 :root{color-scheme:light dark;--page:#fbfaf8;--ink:#1d1d1f;--quiet:#63636b;--line:#dcdad5;
---panel:#fff;--c0:#2563b8;--c1:#c2501f;--c2:#2e7d46;--c3:#8a4fb0;--c4:#8d8d93}
+--panel:#fff;--c0:#2563b8;--c1:#c2501f;--c2:#2e7d46;--c3:#8a4fb0;--c4:#8d8d93;--c5:#b58a17}
 @media(prefers-color-scheme:dark){:root{--page:#16171a;--ink:#ececee;--quiet:#a2a3ab;--line:#34363c;
---panel:#1e2024;--c0:#76aaf0;--c1:#f0966a;--c2:#74c48c;--c3:#c69be6;--c4:#83858d}}
+--panel:#1e2024;--c0:#76aaf0;--c1:#f0966a;--c2:#74c48c;--c3:#c69be6;--c4:#83858d;--c5:#e3c25a}}
 *{box-sizing:border-box}
 body{margin:0 auto;max-width:1080px;padding:24px 16px 48px;background:var(--page);color:var(--ink);
 font:16px/1.5 system-ui,sans-serif}
@@ -67,7 +67,7 @@ figure{margin:0;padding:12px;background:var(--panel);border:1px solid var(--line
 .legend span{white-space:nowrap;margin-right:12px}
 .legend i{display:inline-block;width:10px;height:10px;border-radius:2px;margin-right:5px}
 .b0{background:var(--c0)}.b1{background:var(--c1)}.b2{background:var(--c2)}.b3{background:var(--c3)}
-.b4{background:var(--c4)}
+.b4{background:var(--c4)}.b5{background:var(--c5)}
 .bar{display:flex;height:20px;border-radius:4px;overflow:hidden;margin:4px 0 12px}
 .name{color:var(--quiet);font-size:.85rem}
 .sample{border-top:1px solid var(--line);padding:10px 0;display:grid;grid-template-columns:7.5em 1fr;
@@ -107,11 +107,12 @@ footer{margin-top:2.5rem;color:var(--quiet);font-size:.85rem}
   index_t most = 1;
   for (const MemoryUse& device : devices) most = std::max({most, device.held, device.used()});
   for (const MemoryUse& device : devices) {
-    const std::pair<const char*, index_t> parts[] = {{"parameters", device.parameters},
-                                                     {"gradients", device.gradients},
-                                                     {"optimizer", device.optimizer},
-                                                     {"activations at most", device.activations},
-                                                     {"free in the pool", device.unused()}};
+    std::vector<std::pair<const char*, index_t>> parts{{"parameters", device.parameters},
+                                                       {"gradients", device.gradients},
+                                                       {"optimizer", device.optimizer},
+                                                       {"activations at most", device.activations},
+                                                       {"free in the pool", device.unused()}};
+    if (device.pages > 0) parts.emplace_back("parts of parameters and gradients", device.pages);
     std::string bar;
     std::vector<std::string> names;
     for (const auto& [name, bytes] : parts) {

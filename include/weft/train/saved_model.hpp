@@ -123,6 +123,38 @@ const float* on_host(const Tensor<float, D>& tensor, std::vector<float>& copy) {
   return copy.data();
 }
 
+//! The same of some of a tensor's elements, which alone have memory.
+template <class D>
+class RangesOnHost {
+ public:
+  //! Each range lies in the tensor.
+  RangesOnHost(const Tensor<float, D>& tensor, const std::vector<Range>& ranges)
+      : tensor_(&tensor) {
+    if constexpr (!D::on_host) {
+      for (const Range range : ranges) {
+        const View<const float> part(tensor.data() + range.begin, {range.size()});
+        copies_.emplace_back(range.begin, to_host(tensor.device(), part));
+      }
+    }
+  }
+
+  //! An element of one of the ranges, before the others of it.
+  [[nodiscard]] const float* at(index_t i) const {
+    if constexpr (D::on_host) {
+      return tensor_->data() + i;
+    } else {
+      for (const auto& [begin, copy] : copies_) {
+        if (begin <= i && i < begin + std::ssize(copy)) return copy.data() + (i - begin);
+      }
+      return nullptr;
+    }
+  }
+
+ private:
+  const Tensor<float, D>* tensor_;
+  std::vector<std::pair<index_t, std::vector<float>>> copies_;
+};
+
 template <class D>
 void set_elements(const Tensor<float, D>& tensor, const std::vector<float>& elements) {
   tensor.device().upload(tensor.data(), elements.data(),
@@ -174,10 +206,9 @@ void save_model(Strategy& strategy, const std::string& path, io::Metadata metada
   detail::append_tensors(tensors, parameters, "");
   const io::SafetensorsLayout layout(std::move(tensors), metadata);
   FileOfRanks file(strategy, path, layout);
-  std::vector<float> copy;
-  const float* const values = detail::on_host(strategy.state().values(), copy);
-  detail::write_slices(file, parameters, "", strategy.saved_here(),
-                       [&](index_t i) { return values + i; });
+  const auto mine = strategy.saved_here();
+  const detail::RangesOnHost values(strategy.state().values(), mine);
+  detail::write_slices(file, parameters, "", mine, [&](index_t i) { return values.at(i); });
   file.commit();
 }
 
@@ -245,13 +276,13 @@ void save_state(Strategy& strategy, const std::string& path, io::Metadata metada
   }
   const io::SafetensorsLayout layout(std::move(tensors), metadata);
   FileOfRanks file(strategy, path, layout);
+  const auto mine = strategy.saved_here();
+  const detail::RangesOnHost values(state.values(), mine);
+  detail::write_slices(file, parameters, "value/", mine, [&](index_t i) { return values.at(i); });
   std::vector<float> copy;
-  const float* const values = detail::on_host(state.values(), copy);
-  detail::write_slices(file, parameters, "value/", strategy.saved_here(),
-                       [&](index_t i) { return values + i; });
   for (std::size_t i = 0; i != state.buffers; ++i) {
     const float* const buffer = detail::on_host(state.buffer(i), copy);
-    detail::write_slices(file, trained, detail::buffer_prefix(state, i), strategy.saved_here(),
+    detail::write_slices(file, trained, detail::buffer_prefix(state, i), mine,
                          [&](index_t p) { return buffer + state.place_of(p); });
   }
   file.commit();

@@ -16,7 +16,7 @@ int main() {
   ncclGetVersion(&nccl);
   if (nccl < NCCL_VERSION(2, 10, 0)) return 1;
 #endif
-  weft::Cuda gpu(/*threads=*/1);
+  weft::Cuda gpu;
   const std::vector<float> ones(4, 1.0f);
   const auto x = weft::to_device<float>(gpu, ones, {2, 2});
   const weft::Tensor<float, weft::Cuda> y(gpu, {2, 2});

@@ -287,8 +287,13 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, 
 
 // Memory.
 
+//! `EMULATED_PAGES_FILL`: there is no more as long as somebody has pages.
 cudaError_t cudaMalloc(void** memory, size_t bytes) {
   if (is_recording) return cudaErrorStreamCaptureUnsupported;
+  if (emulator::Memory::of_all().physical_pages > 0 &&
+      std::getenv("EMULATED_PAGES_FILL") != nullptr) {
+    return cudaErrorMemoryAllocation;
+  }
   *memory = emulator::Memory::of_all().allocate(bytes, current_gpu);
   return *memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
 }

@@ -13,6 +13,7 @@
 #include <cstring>
 #include <map>
 #include <mutex>
+#include <vector>
 
 #include "statements.hpp"
 #include "touch.hpp"
@@ -63,6 +64,69 @@ class Memory {
     ++changes_;
   }
 
+  //! Addresses without memory, in pages of `page_bytes`; null if there are no more.
+  void* reserve(std::size_t bytes) {
+    const std::lock_guard lock(mutex_);
+    void* const data =
+        mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    auto* const history = static_cast<History*>(map(bytes * sizeof(History)));
+    if (data == MAP_FAILED || history == nullptr) return nullptr;
+    const auto begin = reinterpret_cast<std::uint64_t>(data);
+    auto* const has_memory = &reserved_[begin];
+    has_memory->assign(bytes / page_bytes, false);
+    pieces_[begin] = {begin, bytes, -1, history, has_memory};
+    ++changes_;
+    return data;
+  }
+
+  //! Whether these are addresses that were reserved, whole pages.
+  [[nodiscard]] bool is_reserved(std::uint64_t address, std::size_t bytes) const {
+    const std::lock_guard lock(mutex_);
+    const Piece piece = find(address);
+    return piece.has_memory != nullptr && (address - piece.begin) % page_bytes == 0 &&
+           bytes % page_bytes == 0 && address + bytes <= piece.begin + piece.bytes;
+  }
+
+  //! Puts a GPU's memory behind a page, or takes it away. False if that was so before.
+  bool set_memory(std::uint64_t address, bool has, int gpu) {
+    const std::lock_guard lock(mutex_);
+    Piece& piece = (--pieces_.upper_bound(address))->second;
+    const auto offset = address - piece.begin;
+    auto page = piece.has_memory->begin() + static_cast<std::ptrdiff_t>(offset / page_bytes);
+    if (*page == has) return false;
+    *page = has;
+    piece.gpu = gpu;
+    void* const data = reinterpret_cast<void*>(address);
+    madvise(piece.history + offset, page_bytes * sizeof(History), MADV_DONTNEED);
+    if (!has) madvise(data, page_bytes, MADV_DONTNEED);
+    mprotect(data, page_bytes, has ? PROT_READ | PROT_WRITE : PROT_NONE);
+    if (has) std::memset(data, 0xff, page_bytes);
+    ++changes_;
+    return true;
+  }
+
+  //! Gives addresses back. False while there is memory behind any.
+  bool free_addresses(std::uint64_t address) {
+    const std::lock_guard lock(mutex_);
+    const auto pages = reserved_.find(address);
+    if (pages == reserved_.end() ||
+        std::find(pages->second.begin(), pages->second.end(), true) != pages->second.end()) {
+      return false;
+    }
+    const Piece piece = pieces_[address];
+    munmap(reinterpret_cast<void*>(address), piece.bytes);
+    munmap(piece.history, piece.bytes * sizeof(History));
+    pieces_.erase(address);
+    reserved_.erase(pages);
+    ++changes_;
+    return true;
+  }
+
+  //! What has memory at once.
+  static constexpr std::size_t page_bytes = 4096;
+  //! How many of these somebody has, mapped or not.
+  std::atomic<std::size_t> physical_pages{0};
+
   //! The GPU whose memory that is; -1: the host's.
   [[nodiscard]] int gpu_of(const void* data) const {
     const std::lock_guard lock(mutex_);
@@ -83,6 +147,7 @@ class Memory {
       if (last.bytes == 0) return "an address that was never allocated, or is freed";
       if (address + bytes > last.begin + last.bytes) return "bytes behind an allocation's end";
     }
+    if (!last.has(address, bytes)) return "addresses that have no memory";
     if (last.gpu != gpu) return "memory of another GPU";
     History* const history = last.history + (address - last.begin);
     const auto another = [&](std::uint32_t who) { return who >= first_ && who != block; };
@@ -114,6 +179,9 @@ class Memory {
     const Piece piece = find(address);
     if (piece.bytes > 0 && address + bytes > piece.begin + piece.bytes) {
       end("emulated GPU: a copy, or a product, goes behind an allocation's end");
+    }
+    if (!piece.has(address, bytes)) {
+      end("emulated GPU: a copy, or a product, of addresses that have no memory");
     }
   }
 
@@ -178,6 +246,18 @@ class Memory {
     std::size_t bytes = 0;
     int gpu = -1;
     History* history = nullptr;
+    std::vector<bool>* has_memory = nullptr;  // by page, where addresses were reserved
+
+    //! Whether there is memory behind some of its addresses.
+    [[nodiscard]] bool has(std::uint64_t address, std::size_t size) const {
+      if (has_memory == nullptr || size == 0) return true;
+      const auto first = (address - begin) / page_bytes;
+      const auto end = (address + size - 1 - begin) / page_bytes + 1;
+      const auto pages = has_memory->begin();
+      return std::find(pages + static_cast<std::ptrdiff_t>(first),
+                       pages + static_cast<std::ptrdiff_t>(end),
+                       false) == pages + static_cast<std::ptrdiff_t>(end);
+    }
   };
 
   static void* map(std::size_t bytes) {
@@ -196,6 +276,7 @@ class Memory {
 
   mutable std::mutex mutex_;
   std::map<std::uint64_t, Piece> pieces_;
+  std::map<std::uint64_t, std::vector<bool>> reserved_;  // which pages have memory
   std::atomic<std::uint64_t> changes_{1};  // of the pieces
   std::uint32_t next_ = by_no_block + 1, first_ = next_;
 };

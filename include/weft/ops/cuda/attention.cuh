@@ -122,8 +122,8 @@ inline void expect_scale(float scale) {
 
 template <class Head>
 void attention_forward(Cuda& device, const AttentionForward<Cuda>& a, Head size) {
-  if (attention_by_library(device, a)) return;
   expect_scale(a.problem.scale);
+  if (attention_by_library(device, a)) return;
   const SequenceLayout<Cuda>& queries = *a.problem.query_layout;
   const index_t shared_bytes = device.shared_bytes_of_block();
   with_attention_kernels(

@@ -1,0 +1,225 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/device/cuda.cuh>
+
+#include <atomic>
+#include <chrono>
+#include <cstdlib>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <catch2/catch.hpp>
+
+#include <weft/core/chunks.hpp>
+#include <weft/core/host_device.hpp>
+#include <weft/tensor/tensor.hpp>
+
+#include "../message_of.hpp"
+
+using namespace weft;
+using weft::testing::message_of;
+
+namespace {
+
+constexpr index_t large = index_t{2} << 20;  // bytes: a page, or many
+constexpr index_t floats = large / 4;
+
+//! A GPU, and a tensor of which nothing has memory yet. Pieces are numbered, each of a `large`.
+struct Reserved {
+  Cuda device;
+  Tensor<float, Cuda> numbers;
+
+  explicit Reserved(index_t pieces)
+      : numbers(Tensor<float, Cuda>::reserved(device, {pieces * floats})) {}
+
+  [[nodiscard]] float* piece(index_t i) const { return numbers.data() + i * floats; }
+  //! When the GPU has done what was called before: pages that go are gone.
+  void commit(index_t first, index_t pieces = 1) {
+    device.synchronize();
+    device.commit(piece(first), pieces * large);
+  }
+  void discard(index_t first, index_t pieces = 1) { device.discard(piece(first), pieces * large); }
+  void write(index_t i, float number) { device.upload(piece(i) + 5, &number, sizeof number); }
+  [[nodiscard]] float read(index_t i) {
+    float number = 0.0f;
+    device.download(&number, piece(i) + 5, sizeof number);
+    return number;
+  }
+};
+
+//! Adds 1 to a number, when it is its turn.
+struct AddOne {
+  float* number;
+
+  template <class Lanes>
+  WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t) const {
+    lanes.for_each(1, [&](index_t) { *number += 1.0f; });
+  }
+};
+
+__global__ void wait_for_host(const volatile int* flag) {
+  while (*flag == 0) {
+  }
+}
+
+}  // namespace
+
+TEST_CASE("addresses of a GPU have memory where they were committed, until all of it is discarded") {
+  Reserved array(64);
+  CHECK(array.device.pages().held == 0);
+  array.commit(3);
+  array.commit(10, 2);
+  CHECK(array.device.pages().held == 3 * large);
+  for (const index_t i : {3, 10, 11}) array.write(i, static_cast<float>(i));
+  array.commit(3);  // has it
+  CHECK(array.read(3) == 3.0f);
+  array.discard(10);
+  array.commit(20);  // takes what piece 10 had
+  array.write(20, 20.0f);
+  CHECK(array.device.pages().held == 3 * large);
+  for (const index_t i : {3, 11, 20}) CHECK(array.read(i) == static_cast<float>(i));
+}
+
+TEST_CASE("a page goes when its last byte is discarded, in whatever pieces") {
+  Reserved array(4);
+  array.commit(0, 2);
+  array.write(0, 1.0f);
+  const auto discard = [&](Range elements) {
+    array.device.discard(array.numbers.data() + elements.begin, elements.size() * 4);
+  };
+  discard({floats / 2 + 10, 2 * floats});
+  discard({0, 3});
+  array.commit(2);  // takes what piece 1 had
+  const index_t before = array.device.pages().held;
+  CHECK(array.read(0) == 1.0f);
+  discard({100, floats / 2 + 10});
+  discard({3, 100});
+  array.commit(3);  // takes what piece 0 had
+  CHECK(array.device.pages().held == before);
+  CHECK(before <= 2 * large);
+}
+
+TEST_CASE("what was queued before bytes are discarded finds them") {
+  Reserved array(3);
+  Tensor<float, Cuda> kept(array.device, {1});
+  array.commit(0);
+  array.write(0, 6.0f);
+  array.device.for_rows(1, 1, AddOne{array.piece(0) + 5});
+  array.device.copy(kept.data(), array.piece(0) + 5, 4);
+  array.discard(0);
+  array.device.commit(array.piece(1), large);  // while that is under way, or done
+  array.write(1, 1.0f);
+  CHECK(array.device.pages().committed == large);
+  CHECK(to_host(kept) == std::vector{7.0f});
+}
+
+TEST_CASE("bytes that are committed again before their page is gone keep it") {
+  Reserved array(1);
+  array.commit(0);
+  array.write(0, 1.0f);
+  array.discard(0);
+  array.device.commit(array.piece(0), large);
+  array.write(0, 2.0f);
+  array.device.for_rows(1, 1, AddOne{array.piece(0) + 5});
+  CHECK(array.read(0) == 3.0f);
+  CHECK(array.device.pages().held == large);
+}
+
+TEST_CASE("pages of tensors that are gone serve the next, as graphs are launched too") {
+  Cuda device;
+  device.set_graphs(GENERATE(false, true));
+  const float one = 1.0f;
+  Tensor<float, Cuda> kept(device, {1});
+  for (int round = 0; round < 4; ++round) {
+    const auto tensor = Tensor<float, Cuda>::reserved(device, {3 * floats});
+    device.commit(tensor.data(), 3 * large);
+    device.upload(tensor.data(), &one, sizeof one);
+    device.for_rows(1, 1, AddOne{tensor.data()});
+    device.copy(kept.data(), tensor.data(), 4);
+  }
+  device.synchronize();
+  const auto other = Tensor<float, Cuda>::reserved(device, {8 * floats});
+  device.commit(other.data() + 4 * floats, 3 * large);
+  CHECK(device.pages().committed == 3 * large);
+  CHECK(device.pages().held <= 6 * large);
+  CHECK(to_host(kept) == std::vector{2.0f});
+}
+
+TEST_CASE("a GPU without pages to spare says so, and goes on when some are discarded") {
+  Reserved array(4);
+  array.commit(0, 2);
+  if (array.device.pages().page > 4096) return;  // a real one, which has more
+  setenv("EMULATED_PAGES", "1024", 1);
+  const std::string message = message_of<SystemError>([&] {
+    array.commit(2);
+    return 0;
+  });
+  CHECK(message == text("out of memory: asked the GPU for a page of 4096 bytes while holding ",
+                        2 * large, " in pages"));
+  array.discard(0);
+  array.commit(2);
+  array.write(2, 2.0f);
+  CHECK(array.read(2) == 2.0f);
+  unsetenv("EMULATED_PAGES");
+}
+
+TEST_CASE("memory of pages that nobody uses is there for other tensors") {
+  Cuda device;
+  {
+    const auto tensor = Tensor<float, Cuda>::reserved(device, {4 * floats});
+    device.commit(tensor.data(), 4 * large);
+    device.discard(tensor.data(), large);
+    if (device.pages().page > 4096) return;  // a real GPU has memory for both
+  }
+  CHECK(device.pages().held == 4 * large);
+  setenv("EMULATED_PAGES_FILL", "1", 1);
+  const Tensor<float, Cuda> other(device, {16 * floats});
+  unsetenv("EMULATED_PAGES_FILL");
+  CHECK(device.pages().held == 0);
+}
+
+TEST_CASE("pages come and go while a kernel of another stream waits for the host") {
+  // As NCCL's wait for other ranks: if the driver waited for them, ranks would for each other.
+  Reserved array(4);
+  array.commit(0, 2);
+  if (array.device.pages().page <= 4096) return;  // emulated: kernels cannot read the host's memory
+  void* pinned = nullptr;
+  REQUIRE(cudaMallocHost(&pinned, sizeof(int)) == cudaSuccess);
+  auto* const flag = static_cast<volatile int*>(pinned);
+  *flag = 0;
+  cudaStream_t other = nullptr;
+  REQUIRE(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking) == cudaSuccess);
+  wait_for_host<<<1, 1, 0, other>>>(flag);
+  std::atomic<bool> is_done = false, has_waited = false;
+  std::thread watch([&] {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    while (!is_done && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+    has_waited = !is_done;
+    *flag = 1;
+  });
+  array.discard(0);
+  array.commit(2);  // takes what piece 0 had
+  array.discard(1, 2);
+  array.device.synchronize();
+  array.commit(0, 4);  // and two that are new
+  is_done = true;
+  watch.join();
+  CHECK_FALSE(has_waited);
+  CHECK(cudaStreamSynchronize(other) == cudaSuccess);
+  CHECK(cudaStreamDestroy(other) == cudaSuccess);
+  CHECK(cudaFreeHost(pinned) == cudaSuccess);
+}
+
+TEST_CASE("of memory that was allocated nothing is committed or discarded") {
+  Cuda device;
+  const Tensor<float, Cuda> tensor(device, {floats});
+  const float number = 4.0f;
+  device.upload(tensor.data(), &number, sizeof number);
+  device.discard(tensor.data(), large);
+  device.commit(tensor.data(), large);
+  float found = 0.0f;
+  device.download(&found, tensor.data(), sizeof found);
+  CHECK(found == 4.0f);
+  CHECK(device.pages().held == 0);
+}
