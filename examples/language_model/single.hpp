@@ -19,7 +19,7 @@ struct Single {
   static constexpr weft::index_t micro_batches = 8;  // as the pipelines have
   using Type = weft::GradientAccumulation<Layers, Loss, weft::optim::Sgd, examples::Device>;
 
-  explicit Single(int threads) : device(threads) {}
+  explicit Single(int threads) : device(threads, /*index=*/0) {}
 
   static int default_ranks() { return 1; }
   static bool is_root() { return true; }

@@ -84,7 +84,7 @@ class Translator {
  public:
   //! **Errors.** SystemError, FormatError: the latter too, with both, for a model of another shape.
   Translator(const std::string& folder, int threads)
-      : device_(threads),
+      : device_(threads, /*index=*/0),
         file_(checked(folder) + "/model.safetensors"),
         objective_(model_in(file_), weft::nn::CrossEntropy()),
         pieces_(folder + "/vocab.json", objective_.model().target_vocabulary()),

@@ -309,15 +309,16 @@ TEST_CASE("all parameters of a pipeline are there until the last holder has gone
     const auto batch = random_translations(13, 1);
     const auto step = [&] { return strategy.step(WordsBatch(batch), 0.01); };
     const auto own = values();
+    std::vector<float> all;
     {
       const auto outer = strategy.whole_values();
-      const auto all = values();
+      all = values();
       if (all == own) fault = "nothing was gathered";
       { const auto inner = strategy.whole_values(); }
       if (values() != all) fault = "given back too early";
       if (!message_of(step).starts_with("step: what whole_values() returned")) fault = "updated";
     }
-    if (values() != own) fault = "not given back";
+    if (values() == all) fault = "not given back";
     (void)step();
   });
   CHECK(faults == std::vector<std::string>(2));

@@ -48,12 +48,13 @@ class Cpu {
   void set_product_precision(ProductPrecision precision) { product_precision_ = precision; }
 
   [[nodiscard]] Memory allocate(index_t bytes) { return arena_.allocate(bytes); }
+  //! As `allocate`: the system has pages behind what is written, and none yet.
   [[nodiscard]] Memory reserve(index_t bytes) {
     Memory memory = allocate(bytes);
     discard(memory.data(), bytes);  // of the pool's, which others may have written
     return memory;
   }
-  //! Does nothing: the system has memory behind what is written.
+  //! Does nothing: see `reserve`.
   static void commit(void*, index_t) {}
   //! Gives whole pages back to the system, which hands out zeroed ones when they are written again.
   //!

@@ -48,10 +48,11 @@ __global__ void __launch_bounds__(row_threads<F>, row_blocks<F>) block_a_row(F f
   f(Lanes(), static_cast<index_t>(blockIdx.x));
 }
 
-// CUDA knows __maxnreg__ since 12.4.
 #if CUDART_VERSION >= 12040
+//! A thread's registers, as so many blocks of so many threads leave it.
 #define WEFT_BOUNDS(threads, blocks) __maxnreg__(65536 / ((threads) * (blocks)))
 #else
+//! Before CUDA 12.4, which brought __maxnreg__, a block's threads alone.
 #define WEFT_BOUNDS(threads, blocks) __launch_bounds__(threads)
 #endif
 

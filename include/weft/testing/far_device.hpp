@@ -94,7 +94,9 @@ class FarDevice {
   [[nodiscard]] int index() const { return engine_.index(); }
 
   [[nodiscard]] Memory allocate(index_t bytes) { return arena_.allocate(bytes); }
+  //! As `allocate`.
   [[nodiscard]] Memory reserve(index_t bytes) { return allocate(bytes); }
+  //! Does nothing.
   static void commit(void*, index_t) {}
   static void discard(void*, index_t) {}
 
