@@ -108,8 +108,10 @@ class Site:
         source, target = self.root / path, self.out / place
         target.parent.mkdir(parents=True, exist_ok=True)
         if source.is_dir():
+            # Meson's downloads lie in folders beside what names them.
             names = sorted(entry.name for entry in source.iterdir()
-                           if not entry.name.startswith((".", "__")))
+                           if not entry.name.startswith((".", "__"))
+                           and not (path == "subprojects" and entry.is_dir()))
             text = f"# {path}\n\n" + "".join(f"- [{name}]({name})\n" for name in names)
         elif source.suffix == ".md":
             text = source.read_text(encoding="utf-8")
