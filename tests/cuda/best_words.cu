@@ -4,14 +4,14 @@
 
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <vector>
 
 #include <catch2/catch.hpp>
 
-#include <weft/core/philox.hpp>
 #include <weft/device/cpu.hpp>
+
+#include "../generate/equal_logits.hpp"
 
 using namespace weft;
 using namespace weft::generate;
@@ -20,13 +20,9 @@ namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-//! Logits in steps of 1/8, so that many are equal; the last rows have some that are no numbers.
+//! Many are equal; the last rows have some that are no numbers.
 std::vector<float> logits_of(index_t rows, index_t V) {
-  std::vector<float> logits(static_cast<std::size_t>(rows * V));
-  for (std::size_t i = 0; i < logits.size(); ++i) {
-    const auto bits = philox({static_cast<std::uint32_t>(i), 0, 0, 0}, RandomKey(1, 1))[0];
-    logits[i] = static_cast<float>(bits % 128) / 8.0f - 8.0f;
-  }
+  auto logits = testing::equal_logits(rows, V);
   const auto at = [&](index_t row, index_t v) -> float& {
     return logits[static_cast<std::size_t>(row * V + v)];
   };

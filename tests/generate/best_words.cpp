@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/generate/best_words.hpp>
 
-#include <weft/core/philox.hpp>
-
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -13,22 +11,15 @@
 #include <numeric>
 #include <vector>
 
+#include "equal_logits.hpp"
+
 using namespace weft;
 using namespace weft::generate;
+using weft::testing::equal_logits;
 
 namespace {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
-
-//! Logits between -8 and 8 in steps of 1/8, so that many are equal.
-std::vector<float> logits_of(index_t rows, index_t V) {
-  std::vector<float> logits(static_cast<std::size_t>(rows * V));
-  for (std::size_t i = 0; i < logits.size(); ++i) {
-    const auto bits = philox({static_cast<std::uint32_t>(i), 0, 0, 0}, RandomKey(1, 1))[0];
-    logits[i] = static_cast<float>(bits % 128) / 8.0f - 8.0f;
-  }
-  return logits;
-}
 
 double log_sum_exp(const float* row, index_t V) {
   double sum = 0.0;
@@ -46,7 +37,7 @@ TEST_CASE("the best words are those of a full sort, the lower number first among
   CAPTURE(V, count, threads);
   Cpu device(threads);
   const index_t rows = 7;
-  const auto logits = logits_of(rows, V);
+  const auto logits = equal_logits(rows, V);
   const auto best = best_words(device, {logits.data(), {rows, V}}, count);
   REQUIRE(std::ssize(best) == rows * count);
 
@@ -98,7 +89,7 @@ TEST_CASE("a row that is not made of numbers yields no words, and spares the oth
 TEST_CASE("one word's log-probability is that which it has among the best") {
   Cpu device(2);
   const index_t rows = 5, V = 300;
-  const auto logits = logits_of(rows, V);
+  const auto logits = equal_logits(rows, V);
   const View<const float> view(logits.data(), {rows, V});
   const auto best = best_words(device, view, V);
   for (const token_t word : {0, 17, 299}) {
