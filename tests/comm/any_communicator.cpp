@@ -12,6 +12,8 @@
 #include <span>
 #include <vector>
 
+namespace any_communicator_tests {
+
 using namespace weft;
 using namespace weft::comm;
 
@@ -61,3 +63,5 @@ TEST_CASE("a failure passes through any communicator") {
   });
   CHECK(culprits[0] == 1);
 }
+
+}  // namespace any_communicator_tests

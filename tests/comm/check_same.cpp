@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+namespace check_same_tests {
+
 using namespace weft;
 using namespace weft::comm;
 
@@ -49,3 +51,5 @@ TEST_CASE("the first fact that differs is told on every rank") {
         std::vector<std::string>(
             2, "the ranks differ: rank 0 has nothing more, rank 1 has seed a longer one"));
 }
+
+}  // namespace check_same_tests

@@ -12,6 +12,8 @@
 #include <numeric>
 #include <vector>
 
+namespace collectives_tests {
+
 using namespace weft;
 using namespace weft::comm;
 
@@ -156,3 +158,5 @@ TEST_CASE("split makes a world of each color, in the order of the keys") {
   CHECK(results[1] == Vector{5, 3, 1, 2, 3});
   CHECK(results[4] == Vector{4, 2, 0, 0, 3});
 }
+
+}  // namespace collectives_tests

@@ -11,6 +11,8 @@
 
 #include "../message_of.hpp"
 
+namespace control_tests {
+
 using namespace weft;
 using comm::CommunicatorAborted;
 
@@ -88,3 +90,5 @@ TEST_CASE("who asks a rank that waits hears for whom, and what was last seen of 
   (void)control.wait_for_rank_1();
   CHECK(control.answered == std::vector<std::pair<int, std::string>>{{2, "1 forward"}});
 }
+
+}  // namespace control_tests

@@ -12,6 +12,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+namespace deadline_tests {
+
 using namespace weft;
 
 TEST_CASE("what ends in time is left alone, and not waited for") {
@@ -40,3 +42,5 @@ TEST_CASE("a process whose call does not return says so and exits with the statu
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == comm::aborted_status);
 }
+
+}  // namespace deadline_tests

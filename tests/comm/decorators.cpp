@@ -11,6 +11,8 @@
 #include <chrono>
 #include <string>
 
+namespace decorators_tests {
+
 using namespace weft;
 using namespace weft::comm;
 
@@ -55,3 +57,5 @@ TEST_CASE("a rank fails in the call it is told to, also in a world that was spli
   CHECK_THROWS_WITH(launch_threads(3, Timeout(20.0), program),
                     Catch::Contains("rank 2: injected failure in barrier of round"));
 }
+
+}  // namespace decorators_tests

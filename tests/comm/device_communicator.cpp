@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+namespace device_communicator_tests {
+
 using namespace weft;
 using namespace weft::comm;
 using testing::FarDevice;
@@ -125,3 +127,5 @@ TEST_CASE("a rank that fails is named to ranks that wait on devices, also in a p
                                    }),
                     Catch::Contains("rank 1: out of paper"));
 }
+
+}  // namespace device_communicator_tests

@@ -9,6 +9,8 @@
 
 #include "../message_of.hpp"
 
+namespace environment_tests {
+
 using namespace weft;
 using namespace weft::comm;
 using weft::testing::message_of;
@@ -115,3 +117,5 @@ TEST_CASE("a variable that is missing or makes no sense is named") {
         "the variable SLURM_STEP_NUM_TASKS is 'two', not a number from 1 to 1048576");
   CHECK(error(open_mpi, "OMPI_COMM_WORLD_SIZE", "0").find("'0'") != std::string::npos);
 }
+
+}  // namespace environment_tests

@@ -9,6 +9,8 @@
 #include <chrono>
 #include <thread>
 
+namespace exposed_time_tests {
+
 using namespace weft;
 
 namespace {
@@ -32,3 +34,5 @@ TEST_CASE("the time of all waits is added up, until it is taken") {
   CHECK(exposed.take() >= 0.04);
   CHECK(exposed.take() == 0.0);
 }
+
+}  // namespace exposed_time_tests

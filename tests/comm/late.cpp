@@ -6,6 +6,8 @@
 
 #include <vector>
 
+namespace late_tests {
+
 using namespace weft;
 using comm::Message;
 
@@ -31,3 +33,5 @@ TEST_CASE("a late rank is named with what it is late for and what it did last") 
         "rank 2 has not entered all_reduce of bucket 4, update 91 within 1.5 s; last seen in "
         "barrier");
 }
+
+}  // namespace late_tests

@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <thread>
 
+namespace launch_tests {
+
 using namespace weft;
 using namespace weft::comm;
 
@@ -50,3 +52,5 @@ TEST_CASE("a rank that leaves early is late for the rest") {
   CHECK_THROWS_WITH(launch_threads(3, Timeout(1.0), program),
                     Catch::Contains("rank 0 has not entered barrier"));
 }
+
+}  // namespace launch_tests

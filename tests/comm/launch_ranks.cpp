@@ -8,6 +8,8 @@
 
 #include "../message_of.hpp"
 
+namespace launch_ranks_tests {
+
 using namespace weft;
 using namespace weft::comm;
 using weft::testing::message_of;
@@ -47,3 +49,5 @@ TEST_CASE("ranks that a launcher did not start, or not for this, are refused") {
         "srun started this process, but the program was compiled without MPI: mpi.h was not found");
 #endif
 }
+
+}  // namespace launch_ranks_tests

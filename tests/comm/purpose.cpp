@@ -6,6 +6,8 @@
 
 #include <string>
 
+namespace purpose_tests {
+
 using namespace weft;
 using namespace weft::comm;
 
@@ -21,3 +23,5 @@ TEST_CASE("purposes are equal by what they say") {
   CHECK_FALSE(Purpose{"all_reduce", "bucket", 1, 2} == Purpose{"all_reduce", "bucket", 1, 3});
   CHECK_FALSE(Purpose{"all_reduce", "bucket", 1, 2} == Purpose{"all_reduce", nullptr, 1, 2});
 }
+
+}  // namespace purpose_tests

@@ -8,6 +8,8 @@
 
 #include <vector>
 
+namespace self_tests {
+
 using namespace weft;
 using namespace weft::comm;
 
@@ -30,3 +32,5 @@ TEST_CASE("alone, there is nobody to send to") {
   SelfCommunicator::Transfer transfer;
   CHECK_THROWS_WITH(self.post(messages, {"send"}, transfer), Catch::Contains("rank 1"));
 }
+
+}  // namespace self_tests

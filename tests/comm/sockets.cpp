@@ -19,6 +19,8 @@
 
 #include "../message_of.hpp"
 
+namespace sockets_tests {
+
 using namespace weft;
 using namespace weft::comm;
 using weft::testing::message_of;
@@ -283,3 +285,5 @@ TEST_CASE("a port that is taken is named") {
         text("rank 0 cannot listen on port ", port,
              ": Address already in use; MASTER_PORT names another"));
 }
+
+}  // namespace sockets_tests

@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+namespace threads_tests {
+
 using namespace weft;
 using namespace weft::comm;
 
@@ -272,3 +274,5 @@ TEST_CASE("a timeout may be longer than a clock counts") {
     CHECK(ended[0].message.empty());
   }
 }
+
+}  // namespace threads_tests

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <limits>
 
+namespace bfloat16_tests {
+
 using weft::Bfloat16;
 
 namespace {
@@ -44,3 +46,5 @@ TEST_CASE("infinities and what is no number stay what they are") {
   CHECK(rounded(std::numeric_limits<float>::max()) == infinity);
   CHECK(std::signbit(rounded(-0.0f)));
 }
+
+}  // namespace bfloat16_tests

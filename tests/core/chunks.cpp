@@ -7,6 +7,8 @@
 
 #include "../message_of.hpp"
 
+namespace chunks_tests {
+
 using namespace weft;
 using weft::testing::message_of;
 
@@ -41,3 +43,5 @@ TEST_CASE("shares cover a range in order and differ by one at most") {
     }
   }
 }
+
+}  // namespace chunks_tests

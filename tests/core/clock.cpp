@@ -7,6 +7,8 @@
 #include <chrono>
 #include <thread>
 
+namespace clock_tests {
+
 TEST_CASE("the clock counts seconds and never goes back") {
   const double begin = weft::monotonic_seconds();
   std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -14,3 +16,5 @@ TEST_CASE("the clock counts seconds and never goes back") {
   CHECK(passed >= 0.01);
   CHECK(passed < 10.0);
 }
+
+}  // namespace clock_tests

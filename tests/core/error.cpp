@@ -6,6 +6,8 @@
 #include <catch2/catch.hpp>
 #include <string>
 
+namespace error_tests {
+
 using namespace weft;
 
 TEST_CASE("text joins strings, numbers and flags without a locale") {
@@ -24,3 +26,5 @@ TEST_CASE("an error carries its message and the place that threw it") {
     CHECK(what.find("error.cpp:") != std::string::npos);
   }
 }
+
+}  // namespace error_tests

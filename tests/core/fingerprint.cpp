@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace fingerprint_tests {
+
 using weft::Fingerprint;
 
 TEST_CASE("a fingerprint is the FNV-1a hash of the bytes") {
@@ -18,3 +20,5 @@ TEST_CASE("a number counts with all its bytes, the lowest first") {
                Fingerprint().add({"a\0\0\0\0\0\0\0", 8}).value());
   STATIC_REQUIRE(Fingerprint().add(1).value() != Fingerprint().add(1ull << 40).value());
 }
+
+}  // namespace fingerprint_tests

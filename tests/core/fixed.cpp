@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <limits>
 
+namespace fixed_tests {
+
 using namespace weft;
 
 TEST_CASE("fixed rounds as printf does, ties and the largest numbers included") {
@@ -26,3 +28,5 @@ TEST_CASE("fixed names what is no number") {
   CHECK(fixed(-std::numeric_limits<double>::infinity(), 2) == "-inf");
   CHECK(fixed(std::numeric_limits<double>::quiet_NaN(), 2) == "nan");
 }
+
+}  // namespace fixed_tests

@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <limits>
 
+namespace float16_tests {
+
 using weft::Float16;
 
 namespace {
@@ -101,3 +103,5 @@ TEST_CASE("what is no number stays none in 16 bits") {
   CHECK(std::isnan(rounded(std::bit_cast<float>(0x7f80'0001u))));  // one bit of payload, cut off
   CHECK(std::isnan(rounded(std::bit_cast<float>(0xffff'ffffu))));
 }
+
+}  // namespace float16_tests

@@ -8,6 +8,8 @@
 #include <set>
 #include <utility>
 
+namespace philox_tests {
+
 using namespace weft;
 
 namespace {
@@ -75,3 +77,5 @@ TEST_CASE("every seed and step has a key of its own") {
   }
   CHECK(keys.size() == 100 * 100);
 }
+
+}  // namespace philox_tests

@@ -7,6 +7,8 @@
 #include <random>
 #include <vector>
 
+namespace range_set_tests {
+
 using namespace weft;
 
 TEST_CASE("ranges that touch or overlap become one, and are cut where numbers are taken out") {
@@ -55,3 +57,5 @@ TEST_CASE("a set of ranges has the numbers that were put into it") {
     REQUIRE(set.overlaps({begin, end}) == any);
   }
 }
+
+}  // namespace range_set_tests

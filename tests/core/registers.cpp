@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <cstring>
 
+namespace registers_tests {
+
 using namespace weft;
 using simd::FloatRegister;
 using simd::WordRegister;
@@ -78,3 +80,5 @@ TEST_CASE("a mask selects element by element") {
   const auto v = register_of<FloatRegister>(x);
   CHECK(elements_of<float>(simd::select(v > 0.0f, v, -v)) == elements_of<float>(v * v));
 }
+
+}  // namespace registers_tests

@@ -6,6 +6,8 @@
 
 #include "../message_of.hpp"
 
+namespace shape_tests {
+
 using namespace weft;
 using weft::testing::message_of;
 
@@ -55,3 +57,5 @@ TEST_CASE("more elements than memory holds are refused, also where their number 
   CHECK_THROWS_AS((Shape{2, much}.with_first(much)), ShapeError);
   CHECK(Shape{much, 0}.size() == 0);
 }
+
+}  // namespace shape_tests

@@ -11,6 +11,8 @@
 #include <limits>
 #include <vector>
 
+namespace simd_tests {
+
 using namespace weft;
 using simd::Floats;
 using simd::Full;
@@ -151,3 +153,5 @@ TEST_CASE("lanes past the end of a row become neutral") {
     CHECK(full[i] == 3.0f);
   }
 }
+
+}  // namespace simd_tests

@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstring>
 
+namespace simd_pairs_tests {
+
 using namespace weft;
 using simd::Bfloat16Pair;
 
@@ -54,3 +56,5 @@ TEST_CASE("both products of a pair are added to a float") {
   }
 }
 #endif
+
+}  // namespace simd_pairs_tests

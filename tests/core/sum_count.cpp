@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <type_traits>
 
+namespace sum_count_tests {
+
 using namespace weft;
 
 template <class Left, class Right>
@@ -55,3 +57,5 @@ TEST_CASE("means compare by value") {
   CHECK(mean(Sum<of::Loss>(1), Count<of::Tokens>(2)) < mean(Sum<of::Loss>(6), Count<of::Tokens>(3)));
   CHECK(mean(Sum<of::Loss>(1), Count<of::Tokens>(2)) == mean(Sum<of::Loss>(2), Count<of::Tokens>(4)));
 }
+
+}  // namespace sum_count_tests

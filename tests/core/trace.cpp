@@ -12,6 +12,8 @@
 #include <thread>
 #include <vector>
 
+namespace trace_tests {
+
 using namespace weft;
 
 TEST_CASE("spans are recorded while a trace is") {
@@ -81,3 +83,5 @@ TEST_CASE("a trace is JSON with a row for each name of one") {
   CHECK(events[5].at("tid") == 0);
   CHECK(nlohmann::json::parse(chrome_trace({})).at("traceEvents").empty());
 }
+
+}  // namespace trace_tests

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+namespace tree_pairs_tests {
+
 using namespace weft;
 
 namespace {
@@ -35,3 +37,5 @@ TEST_CASE("the tree over lanes is balanced and depends on their number alone") {
   CHECK(tree(6) == "(((01)(23))(45))");
   CHECK(tree(8) == "(((01)(23))((45)(67)))");
 }
+
+}  // namespace tree_pairs_tests

@@ -9,6 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
+namespace vector_pair_tests {
+
 using namespace weft;
 using namespace weft::simd;
 
@@ -105,3 +107,5 @@ TEST_CASE("square roots and bits pass through halves") {
         std::bit_cast<std::uint32_t>(a[count - 1]));
   CHECK(each<float>(bits_as<FloatRegisters>(bits), [&](auto i) { return a[i]; }));
 }
+
+}  // namespace vector_pair_tests

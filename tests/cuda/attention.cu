@@ -15,6 +15,8 @@
 
 #include "device_difference.hpp"
 
+namespace attention_tests {
+
 using namespace weft;
 using namespace weft::testing;
 
@@ -313,3 +315,5 @@ TEST_CASE("graphs of attention take sequences of any length") {
   };
   CHECK(attended(true) == attended(false));
 }
+
+}  // namespace attention_tests

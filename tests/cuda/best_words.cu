@@ -13,6 +13,8 @@
 
 #include "../generate/equal_logits.hpp"
 
+namespace best_words_tests {
+
 using namespace weft;
 using namespace weft::generate;
 
@@ -73,3 +75,5 @@ TEST_CASE("of no rows a GPU finds nothing") {
   CHECK(best_words(gpu, View<const float>(nullptr, {0, 10}), 3).empty());
   CHECK(log_probabilities(gpu, View<const float>(nullptr, {0, 10}), 3).empty());
 }
+
+}  // namespace best_words_tests

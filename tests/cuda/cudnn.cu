@@ -6,6 +6,8 @@
 
 #include "rounded_attention.hpp"
 
+namespace cudnn_tests {
+
 using namespace weft;
 using namespace weft::testing;
 
@@ -74,3 +76,5 @@ TEST_CASE("what cuDNN is not asked for is weft's own") {
   CHECK(own(64, {{100, 100}, {100, 0}}, nothing_dropped) == "");  // no keys
   CHECK(own(64, {{100, 0}, {100, 100}}, nothing_dropped) == "");  // no queries
 }
+
+}  // namespace cudnn_tests

@@ -11,6 +11,8 @@
 
 #include "rounded_attention.hpp"
 
+namespace library_attention_tests {
+
 using namespace weft;
 using namespace weft::testing;
 
@@ -230,3 +232,5 @@ TEST_CASE("what a library is not asked for, or refuses, is weft's own") {
     CHECK(HostAttention::asked.size() == 2);
   }
 }
+
+}  // namespace library_attention_tests

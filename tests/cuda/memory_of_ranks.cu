@@ -20,6 +20,8 @@
 #include "../temporary_folder.hpp"
 #include "updates.hpp"
 
+namespace memory_of_ranks_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using comm::ThreadCommunicator;
@@ -184,3 +186,5 @@ TEST_CASE("ranks that have a part of a model save it and read it") {
     }
   }
 }
+
+}  // namespace memory_of_ranks_tests

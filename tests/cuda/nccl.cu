@@ -14,6 +14,8 @@
 
 #include "updates.hpp"
 
+namespace nccl_tests {
+
 using namespace weft;
 using namespace weft::testing;
 
@@ -154,3 +156,5 @@ TEST_CASE("ranks in an environment in which NCCL may hang are refused", "[nccl]"
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1);
   CHECK_NOTHROW(comm::detail::expect_nccl_environment());
 }
+
+}  // namespace nccl_tests

@@ -22,6 +22,8 @@
 
 #include "device_difference.hpp"
 
+namespace operations_tests {
+
 using namespace weft;
 using namespace weft::testing;
 
@@ -552,3 +554,5 @@ TEST_CASE("the same operation gives the same bits on a GPU twice") {
   }
   CHECK(bit_difference(first, second) == "");
 }
+
+}  // namespace operations_tests

@@ -17,6 +17,8 @@
 
 #include "../message_of.hpp"
 
+namespace pages_tests {
+
 using namespace weft;
 using weft::testing::message_of;
 
@@ -223,3 +225,5 @@ TEST_CASE("of memory that was allocated nothing is committed or discarded") {
   CHECK(found == 4.0f);
   CHECK(device.pages().held == 0);
 }
+
+}  // namespace pages_tests

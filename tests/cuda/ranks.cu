@@ -11,6 +11,8 @@
 
 #include "updates.hpp"
 
+namespace ranks_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using comm::ThreadCommunicator;
@@ -73,3 +75,5 @@ TEST_CASE("ranks that round weights at other times end with the same bits in 16 
     CHECK(values == stages);
   }
 }
+
+}  // namespace ranks_tests

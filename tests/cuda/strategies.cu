@@ -14,6 +14,8 @@
 
 #include "../temporary_folder.hpp"
 
+namespace strategies_tests {
+
 using namespace weft;
 using namespace weft::testing;
 
@@ -327,3 +329,5 @@ TEST_CASE("a run that a processor began goes on on a GPU, and translates as ther
   CHECK(to_host(other.state().values()) == here.values);
   CHECK(ten_updates(other).values == ten_updates(went_on).values);
 }
+
+}  // namespace strategies_tests

@@ -4,9 +4,13 @@
 // The tests of attention, compiled for sm_90a.
 #include "attention.cu"
 
+namespace warpgroup_attention_tests {
+
 TEST_CASE("code for sm_90a multiplies by warpgroups, unless it is told not to") {
-  Cuda gpu;
+  weft::Cuda gpu;
   CHECK(gpu.uses_wgmma());
   gpu.set_wgmma(false);
   CHECK_FALSE(gpu.uses_wgmma());
 }
+
+}  // namespace warpgroup_attention_tests

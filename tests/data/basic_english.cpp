@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+namespace basic_english_tests {
+
 using namespace weft::data;
 
 using Words = std::vector<std::string>;
@@ -46,3 +48,5 @@ TEST_CASE("basic_english gives the words of its reference, tests/reference/basic
     CHECK(basic_english(line) == words);
   }
 }
+
+}  // namespace basic_english_tests

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+namespace batches_tests {
+
 using namespace weft;
 using namespace weft::data;
 
@@ -159,3 +161,5 @@ TEST_CASE("a budget without room is an error") {
           return plan_batches(ParallelCorpus{}, {BatchUnit::sentences, 0, true}, 1, 0);
         }) == "plan_batches: the budget is 0");
 }
+
+}  // namespace batches_tests

@@ -13,6 +13,8 @@
 #include "../message_of.hpp"
 #include "../temporary_folder.hpp"
 
+namespace bpe_codes_tests {
+
 using namespace weft;
 using namespace weft::data;
 using namespace weft::testing;
@@ -145,3 +147,5 @@ TEST_CASE("a word as long as a file is cut in time") {
   CHECK(monotonic_seconds() - begin < 20.0);
   CHECK((cut == expected + "!"));
 }
+
+}  // namespace bpe_codes_tests

@@ -10,6 +10,8 @@
 
 #include "../message_of.hpp"
 
+namespace columns_tests {
+
 using namespace weft;
 using namespace weft::data;
 using weft::testing::message_of;
@@ -80,3 +82,5 @@ TEST_CASE("what cannot be columns says what it has") {
           return 0;
         }) == "columns: there is no chunk 2 of 2");
 }
+
+}  // namespace columns_tests

@@ -14,6 +14,8 @@
 
 #include "../message_of.hpp"
 
+namespace distributed_sampler_tests {
+
 using namespace weft;
 using namespace weft::data;
 using weft::testing::message_of;
@@ -85,3 +87,5 @@ TEST_CASE("a sampler for a rank that is none is refused") {
   CHECK_THROWS_AS(ExactSampler(-1, 1, 0), ArgumentError);
   CHECK_THROWS_AS(torch_permutation(index_t{1} << 32, 0), ArgumentError);
 }
+
+}  // namespace distributed_sampler_tests

@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+namespace json_pairs_tests {
+
 using namespace weft;
 using namespace weft::data;
 using weft::testing::message_of;
@@ -89,3 +91,5 @@ TEST_CASE("deep nesting is refused where it begins") {
   CHECK(message_of<FormatError>([&] { return read_json_pairs(path); }) ==
         path + ", pair 1: expected a sentence, found a list or an object");
 }
+
+}  // namespace json_pairs_tests

@@ -12,6 +12,8 @@
 #include <type_traits>
 #include <vector>
 
+namespace loader_tests {
+
 using namespace weft;
 using namespace weft::data;
 using weft::testing::message_of;
@@ -114,3 +116,5 @@ TEST_CASE("an empty corpus or a start that does not exist is an error at once") 
   CHECK(message_of<ArgumentError>([&] { TranslationLoader(corpus, rule, 7, {}, 0); }) ==
         "prefetcher: its depth is 0");
 }
+
+}  // namespace loader_tests

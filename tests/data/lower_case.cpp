@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+namespace lower_case_tests {
+
 using namespace weft;
 using namespace weft::data;
 
@@ -43,3 +45,5 @@ TEST_CASE("a line that is not UTF-8 has no lower case") {
   CHECK(weft::testing::message_of<FormatError>([] { return lower_case("AB\xC4"); }) ==
         "lower_case: byte 2 is not UTF-8");
 }
+
+}  // namespace lower_case_tests

@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+namespace parallel_corpus_tests {
+
 using namespace weft;
 using namespace weft::data;
 using weft::testing::message_of;
@@ -98,3 +100,5 @@ TEST_CASE("translation needs vocabularies that can begin and end a sentence") {
   CHECK(message_of<DataError>([&] { return encode_text(example(), german, words_only); }) ==
         "vocabulary: <bos> is not one of its special words");
 }
+
+}  // namespace parallel_corpus_tests

@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+namespace parallel_text_tests {
+
 using namespace weft;
 using namespace weft::data;
 using weft::testing::message_of;
@@ -87,3 +89,5 @@ TEST_CASE("a line that has not two columns is refused") {
   CHECK(message_of<FormatError>([&] { return read_tsv(three); }) ==
         three + ", line 1: expected two columns, found more than one tab");
 }
+
+}  // namespace parallel_text_tests

@@ -13,6 +13,8 @@
 #include <thread>
 #include <vector>
 
+namespace prefetcher_tests {
+
 using namespace weft;
 using namespace weft::data;
 using namespace std::chrono_literals;
@@ -127,3 +129,5 @@ TEST_CASE("a prefetcher that ends waits for the item under way and no more") {
   }
   CHECK(begun < 8);  // the destructor may come as the second begins
 }
+
+}  // namespace prefetcher_tests

@@ -12,6 +12,8 @@
 #include "../message_of.hpp"
 #include "protocol_buffer.hpp"
 
+namespace sentence_piece_model_tests {
+
 using namespace weft;
 using namespace weft::data;
 using namespace weft::testing;
@@ -102,3 +104,5 @@ TEST_CASE("tables of characters that lead outside of themselves are refused") {
   nodes.resize(400);  // some children of the root are missing
   CHECK(refused(character_map(nodes, texts)));
 }
+
+}  // namespace sentence_piece_model_tests

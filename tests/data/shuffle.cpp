@@ -10,6 +10,8 @@
 #include <map>
 #include <vector>
 
+namespace shuffle_tests {
+
 using namespace weft;
 using namespace weft::data;
 
@@ -73,3 +75,5 @@ TEST_CASE("nothing and one thing have one order") {
   shuffle(std::span(values), random);
   CHECK(values == std::vector<int>{5});
 }
+
+}  // namespace shuffle_tests

@@ -6,6 +6,8 @@
 
 #include <vector>
 
+namespace token_rows_tests {
+
 using namespace weft;
 using namespace weft::data;
 
@@ -32,3 +34,5 @@ TEST_CASE("cleared rows are as good as new") {
   rows.clear();
   CHECK(rows == TokenRows{});
 }
+
+}  // namespace token_rows_tests

@@ -8,6 +8,8 @@
 
 #include <vector>
 
+namespace translation_batch_tests {
+
 using namespace weft;
 using namespace weft::data;
 
@@ -62,3 +64,5 @@ TEST_CASE("a sentence that the corpus does not have is an error") {
           fill_batch(example(), Numbers{0, sentence}, batch);
         }) == text("fill_batch: there is no sentence ", sentence, " in a corpus of 3"));
 }
+
+}  // namespace translation_batch_tests

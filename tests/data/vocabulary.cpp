@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+namespace vocabulary_tests {
+
 using namespace weft;
 using namespace weft::data;
 using weft::testing::message_of;
@@ -155,3 +157,5 @@ TEST_CASE("the fingerprint tells vocabularies apart whose letters are the same")
   CHECK(fingerprint({"ab", "c"}) != fingerprint({"a", "bc"}));
   CHECK(fingerprint({"a"}) != fingerprint({"a", "b"}));
 }
+
+}  // namespace vocabulary_tests

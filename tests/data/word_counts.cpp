@@ -7,6 +7,8 @@
 #include <map>
 #include <string>
 
+namespace word_counts_tests {
+
 using namespace weft;
 using namespace weft::data;
 
@@ -22,3 +24,5 @@ TEST_CASE("words are counted over lines, whatever the white space") {
                       {"Der", 1}, {"Hund", 1}, {"Hut", 1}, {"der", 2}, {"und", 2}});
   CHECK(counts.total() == 7);
 }
+
+}  // namespace word_counts_tests

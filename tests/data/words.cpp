@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+namespace words_tests {
+
 using namespace weft;
 using namespace weft::data;
 
@@ -41,3 +43,5 @@ TEST_CASE("white space of several bytes separates, and its bytes inside other le
 TEST_CASE("bytes that are not UTF-8 stay in their words") {
   CHECK(split_words("a\xA0\x85 \xFF\xE2\x80 b") == Words{"a\xA0\x85", "\xFF\xE2\x80", "b"});
 }
+
+}  // namespace words_tests

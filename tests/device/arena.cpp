@@ -18,6 +18,8 @@
 
 #include "../message_of.hpp"
 
+namespace arena_tests {
+
 using namespace weft;
 using weft::testing::message_of;
 
@@ -420,3 +422,5 @@ TEST_CASE("segments that are to be kept do not go back") {
   const Memory array = grown_array(arena, 40);
   CHECK(arena.statistics().held == 40 * 41 / 2 * mebibyte);  // no old place has room for the next
 }
+
+}  // namespace arena_tests

@@ -18,6 +18,8 @@
 
 #include "../message_of.hpp"
 
+namespace cpu_tests {
+
 using namespace weft;
 using weft::testing::message_of;
 
@@ -159,3 +161,5 @@ TEST_CASE("a device has a name, a size and memory") {
   CHECK(message_of<ArgumentError>([] { return Cpu(0).threads(); }) ==
         "Team: needs at least one thread, not 0");
 }
+
+}  // namespace cpu_tests

@@ -6,6 +6,8 @@
 
 #include "../message_of.hpp"
 
+namespace device_group_tests {
+
 using namespace weft;
 using weft::testing::message_of;
 
@@ -32,3 +34,5 @@ TEST_CASE("a group without devices, or of devices without threads, is refused") 
   CHECK(message_of<ArgumentError>([] { return DeviceGroup<Cpu>(2, 0).size(); }) ==
         "Team: needs at least one thread, not 0");
 }
+
+}  // namespace device_group_tests

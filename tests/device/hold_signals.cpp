@@ -6,6 +6,8 @@
 
 #include <pthread.h>
 
+namespace hold_signals_tests {
+
 namespace {
 
 volatile sig_atomic_t handled = 0;
@@ -39,3 +41,5 @@ TEST_CASE("a signal waits until the last that holds it is gone") {
   pthread_kill(pthread_self(), SIGUSR1);
   CHECK(handled == 2);
 }
+
+}  // namespace hold_signals_tests

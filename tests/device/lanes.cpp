@@ -10,6 +10,8 @@
 
 #include <weft/testing/random.hpp>
 
+namespace lanes_tests {
+
 using namespace weft;
 
 namespace {
@@ -66,3 +68,5 @@ TEST_CASE("the maximum is found in every column, also among negative ones") {
   }
   CHECK(CpuLanes{}.max(0, [](auto) { return simd::Floats{}; }) == -infinity);
 }
+
+}  // namespace lanes_tests

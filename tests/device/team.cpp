@@ -15,6 +15,8 @@
 
 #include "../message_of.hpp"
 
+namespace team_tests {
+
 using namespace weft;
 using weft::testing::message_of;
 
@@ -136,3 +138,5 @@ TEST_CASE("a team needs at least one thread") {
   CHECK(message_of<ArgumentError>([] { return Team(-3).size(); }) ==
         "Team: needs at least one thread, not -3");
 }
+
+}  // namespace team_tests

@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+namespace worker_tests {
+
 using namespace weft;
 
 namespace {
@@ -122,3 +124,5 @@ TEST_CASE("each of several submitting threads finds its own tasks in order") {
 TEST_CASE("a worker without tasks ends") {
   Worker worker;
 }
+
+}  // namespace worker_tests

@@ -16,6 +16,8 @@
 #include "../message_of.hpp"
 #include "random_models.hpp"
 
+namespace beam_search_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using generate::beam_search;
@@ -531,3 +533,5 @@ TEST_CASE("a search that cannot be is refused with what was asked for") {
   CHECK(refusal({}, narrow) ==
         "beam_search: bos 2 and eos 3 for a model of 37 words and 1 positions");
 }
+
+}  // namespace beam_search_tests

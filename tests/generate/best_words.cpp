@@ -13,6 +13,8 @@
 
 #include "equal_logits.hpp"
 
+namespace best_words_tests {
+
 using namespace weft;
 using namespace weft::generate;
 using weft::testing::equal_logits;
@@ -110,3 +112,5 @@ TEST_CASE("of no rows there are no best words") {
   CHECK(best_words(device, {nullptr, {0, 10}}, 3).empty());
   CHECK(log_probabilities(device, {nullptr, {0, 10}}, 3).empty());
 }
+
+}  // namespace best_words_tests

@@ -12,6 +12,8 @@
 #include "../message_of.hpp"
 #include "random_models.hpp"
 
+namespace decoder_cache_tests {
+
 using namespace weft;
 using namespace weft::testing;
 
@@ -122,3 +124,5 @@ TEST_CASE("no translation is longer than the positions") {
   CHECK(message_of<ShapeError>([&] { return decoding.cache.step(ctx, word, parent, count); }) ==
         "embedding: a sequence of 5 tokens is longer than the 4 positions");
 }
+
+}  // namespace decoder_cache_tests

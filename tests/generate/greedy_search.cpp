@@ -14,6 +14,8 @@
 #include "../message_of.hpp"
 #include "random_models.hpp"
 
+namespace greedy_search_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using generate::greedy_search;
@@ -102,3 +104,5 @@ TEST_CASE("a greedy search that cannot be is refused with what was asked for") {
   CHECK(message_of<ArgumentError>([&] { return search(device, searched, {{eos}}, {.bos = 37}); }) ==
         "greedy_search: bos 37 and eos 3 for a model of 37 words and 24 positions");
 }
+
+}  // namespace greedy_search_tests

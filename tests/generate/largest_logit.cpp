@@ -12,6 +12,8 @@
 #include <limits>
 #include <vector>
 
+namespace largest_logit_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using generate::LargestLogit;
@@ -105,3 +107,5 @@ TEST_CASE("where all words are excluded none is found") {
   CHECK(LargestLogit<Random::Generator, Cpu>(random.generator).find(ctx, x, all) ==
         std::vector<token_t>{-1});
 }
+
+}  // namespace largest_logit_tests

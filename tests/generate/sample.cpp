@@ -10,6 +10,8 @@
 
 #include "../message_of.hpp"
 
+namespace sample_tests {
+
 using namespace weft;
 using generate::sample_word;
 
@@ -45,3 +47,5 @@ TEST_CASE("a temperature below 0 and no words are refused") {
   CHECK(message_of<ArgumentError>([] { return sample_word({}, 1.0, 0.5); }) ==
         "sample_word: a temperature of 1, 0 words");
 }
+
+}  // namespace sample_tests

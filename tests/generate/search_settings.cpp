@@ -10,6 +10,8 @@
 #include "../message_of.hpp"
 #include "random_models.hpp"
 
+namespace search_settings_tests {
+
 using namespace weft;
 using generate::detail::greatest_lengths;
 
@@ -33,3 +35,5 @@ TEST_CASE("a translation is as long as its source allows, and the model") {
   CHECK(greatest_lengths({.max_length_a = 1e300}, *source.layout, 10) ==
         std::vector<index_t>{9, 9, 9});
 }
+
+}  // namespace search_settings_tests

@@ -16,6 +16,8 @@
 #include "../message_of.hpp"
 #include "../temporary_folder.hpp"
 
+namespace atomic_file_tests {
+
 using namespace weft;
 using io::AtomicFile;
 using io::write_file;
@@ -152,3 +154,5 @@ TEST_CASE("a name in the current folder needs no slash") {
   std::filesystem::current_path(before);
   CHECK(contents(folder.path("out")) == "new");
 }
+
+}  // namespace atomic_file_tests

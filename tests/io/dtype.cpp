@@ -7,6 +7,8 @@
 
 #include <weft/core/text.hpp>
 
+namespace dtype_tests {
+
 using namespace weft;
 using namespace weft::io;
 
@@ -45,3 +47,5 @@ TEST_CASE("the bytes of an array are counted, unless they are too many or no who
   CHECK(bytes(DType::U8, {index_t{1} << 32, index_t{1} << 32, 0}) == std::nullopt);
   CHECK(bytes(DType::U8, {-1}) == std::nullopt);
 }
+
+}  // namespace dtype_tests

@@ -14,6 +14,8 @@
 #include "../message_of.hpp"
 #include "../temporary_folder.hpp"
 
+namespace event_file_tests {
+
 using namespace weft;
 using io::EventFile;
 using io::detail::masked_crc32c;
@@ -93,3 +95,5 @@ TEST_CASE("a folder that cannot be written is named") {
           EventFile events(folder.path("file"));
         }).starts_with("cannot write " + folder.path("file") + "/events.out.tfevents."));
 }
+
+}  // namespace event_file_tests

@@ -9,6 +9,8 @@
 #include <cerrno>
 #include <utility>
 
+namespace file_descriptor_tests {
+
 using weft::io::FileDescriptor;
 
 namespace {
@@ -43,3 +45,5 @@ TEST_CASE("a system error says what failed, on what and why") {
   CHECK(weft::io::system_error("write", "run/model").message() ==
         "cannot write run/model: No space left on device");
 }
+
+}  // namespace file_descriptor_tests

@@ -17,6 +17,8 @@
 #include "../message_of.hpp"
 #include "../temporary_folder.hpp"
 
+namespace file_part_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using io::AtomicFile;
@@ -62,3 +64,5 @@ TEST_CASE("a part that cannot be written names the file that it would have becom
   CHECK(message_of<SystemError>([&] { return FilePart(elsewhere, path), 0; }) ==
         "cannot open " + elsewhere + ": No such file or directory");
 }
+
+}  // namespace file_part_tests

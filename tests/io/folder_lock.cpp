@@ -19,6 +19,8 @@
 #include "../message_of.hpp"
 #include "../temporary_folder.hpp"
 
+namespace folder_lock_tests {
+
 using namespace weft;
 using io::FolderLock;
 using weft::testing::message_of;
@@ -84,3 +86,5 @@ TEST_CASE("however many want a folder at the same moment, one at a time has it")
   CHECK(held > 0);
   CHECK_FALSE(std::filesystem::exists(folder.path("lock")));
 }
+
+}  // namespace folder_lock_tests

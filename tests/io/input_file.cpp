@@ -10,6 +10,8 @@
 
 #include <string>
 
+namespace input_file_tests {
+
 using namespace weft;
 using namespace weft::io;
 using weft::testing::message_of;
@@ -99,3 +101,5 @@ TEST_CASE("a gzip file with a wrong byte is a FormatError") {
           return read_file(path);
         }).starts_with(path + ": the gzip stream is damaged"));
 }
+
+}  // namespace input_file_tests

@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+namespace lines_tests {
+
 using namespace weft;
 using namespace weft::io;
 using namespace std::string_literals;
@@ -152,3 +154,5 @@ TEST_CASE("what cannot be written leaves the file that was there") {
           write_lines(folder.path("folder"), Lines{"a"});
         }).starts_with("cannot write " + folder.path("folder")));
 }
+
+}  // namespace lines_tests

@@ -4,7 +4,11 @@
 
 #include <catch2/catch.hpp>
 
+namespace markup_tests {
+
 TEST_CASE("text is no markup") {
   CHECK(weft::io::escape_markup("<a href=\"x\">&'ü") == "&lt;a href=&quot;x&quot;&gt;&amp;&#39;ü");
   CHECK(weft::io::escape_markup("").empty());
 }
+
+}  // namespace markup_tests

@@ -14,6 +14,8 @@
 #include "../message_of.hpp"
 #include "../temporary_folder.hpp"
 
+namespace npy_tests {
+
 using namespace weft;
 using namespace weft::io;
 using namespace weft::testing;
@@ -184,3 +186,5 @@ TEST_CASE("a file that cannot be written whole leaves the old one") {
   }
   CHECK(contents_of(path) == before);
 }
+
+}  // namespace npy_tests

@@ -13,6 +13,8 @@
 #include "../message_of.hpp"
 #include "../temporary_folder.hpp"
 
+namespace regular_file_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using io::RegularFile;
@@ -47,3 +49,5 @@ TEST_CASE("what is no regular file is refused, and not waited for") {
   CHECK(message_of<SystemError>([&] { return RegularFile(missing), 0; }) ==
         "cannot open " + missing + ": No such file or directory");
 }
+
+}  // namespace regular_file_tests

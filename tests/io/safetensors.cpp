@@ -19,6 +19,8 @@
 #include "../message_of.hpp"
 #include "../temporary_folder.hpp"
 
+namespace safetensors_tests {
+
 using namespace weft;
 using namespace weft::io;
 using Catch::Contains;
@@ -385,3 +387,5 @@ TEST_CASE("what could not be read back is not written") {
         "safetensors: tensor \"w\" has 8 bytes, which is not what F32 (-1, -2) takes");
   CHECK(contents_of(path) == "old");
 }
+
+}  // namespace safetensors_tests

@@ -11,6 +11,8 @@
 
 #include "../message_of.hpp"
 
+namespace safetensors_layout_tests {
+
 using namespace weft;
 using io::DType;
 using io::SafetensorsLayout;
@@ -47,3 +49,5 @@ TEST_CASE("names and shapes that no file can have are refused") {
   CHECK(message_of<ArgumentError>([&] { return layout.begin("a"); }) ==
         "safetensors: no tensor is called \"a\"");
 }
+
+}  // namespace safetensors_layout_tests

@@ -10,6 +10,8 @@
 
 #include "../temporary_folder.hpp"
 
+namespace unfinished_files_tests {
+
 using namespace weft;
 using weft::testing::TemporaryFolder;
 
@@ -26,3 +28,5 @@ TEST_CASE("only what killed writers left is removed from a folder") {
   }
   CHECK(names == std::set<std::string>{"a", "c.tmp-", "d.tmp-x-1", "e.tmp-1-2.gz"});
 }
+
+}  // namespace unfinished_files_tests

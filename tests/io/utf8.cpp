@@ -7,6 +7,8 @@
 #include <string>
 #include <string_view>
 
+namespace utf8_tests {
+
 using namespace weft;
 using namespace weft::io;
 using namespace std::string_view_literals;
@@ -61,3 +63,5 @@ TEST_CASE("the first byte outside every character is found") {
   CHECK(find_invalid_utf8("ab\xC3\x9F\x9F") == 4);
   CHECK(find_invalid_utf8("ab\xE2\x89") == 2);
 }
+
+}  // namespace utf8_tests

@@ -12,6 +12,8 @@
 
 #include "../message_of.hpp"
 
+namespace bleu_tests {
+
 using namespace weft;
 using namespace weft::metrics;
 using weft::testing::message_of;
@@ -172,3 +174,5 @@ TEST_CASE("a smoothing value that is negative or NaN is an error") {
   CHECK_THROWS_AS(bleu_score(statistics, Smoothing::add_k(-1)), ArgumentError);
   CHECK_THROWS_AS(bleu_score(statistics, Smoothing::floor(nan)), ArgumentError);
 }
+
+}  // namespace bleu_tests

@@ -9,6 +9,8 @@
 
 #include "../message_of.hpp"
 
+namespace multi_bleu_tests {
+
 using namespace weft;
 using namespace weft::metrics;
 using weft::testing::message_of;
@@ -64,3 +66,5 @@ TEST_CASE("multi_bleu refuses different numbers of lines and no lines") {
         "bleu: 1 lines of hypotheses, but 2 of reference 1");
   CHECK_THROWS_AS(multi_bleu(none, none), DataError);
 }
+
+}  // namespace multi_bleu_tests

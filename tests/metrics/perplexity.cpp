@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+namespace perplexity_tests {
+
 using namespace weft;
 using metrics::perplexity;
 
@@ -35,3 +37,5 @@ TEST_CASE("a loss beyond what a double can raise e to gives infinity, NaN stays 
 TEST_CASE("no tokens have no perplexity") {
   CHECK_THROWS_AS(perplexity(Sum<of::Loss>(0), Count<of::Tokens>(0)), DataError);
 }
+
+}  // namespace perplexity_tests

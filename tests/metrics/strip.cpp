@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace strip_tests {
+
 using weft::metrics::strip_left;
 using weft::metrics::strip_right;
 
@@ -23,3 +25,5 @@ TEST_CASE("a line of white space strips to nothing") {
   CHECK(strip_right(" \u3000 ").empty());
   CHECK(strip_left("").empty());
 }
+
+}  // namespace strip_tests

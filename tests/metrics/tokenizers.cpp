@@ -10,6 +10,8 @@
 
 #include "../message_of.hpp"
 
+namespace tokenizers_tests {
+
 using namespace weft;
 using namespace weft::metrics;
 
@@ -87,3 +89,5 @@ TEST_CASE("a tokenizer that there is not is an error that lists those there are"
   CHECK(testing::message_of<ArgumentError>([] { return tokenizer_named("intl"); }) ==
         "no tokenizer is named \"intl\"; there are none, char, 13a, zh");
 }
+
+}  // namespace tokenizers_tests

@@ -12,6 +12,8 @@
 #include <numbers>
 #include <utility>
 
+namespace activations_tests {
+
 using namespace weft;
 using namespace weft::nn;
 using namespace weft::testing;
@@ -66,3 +68,5 @@ TEST_CASE("activations have no parameters") {
   static_assert(parameter_count(Relu<4>(), Gelu<4>(), Silu<4>()) == 0);
   CHECK(named_parameters(Relu<4>()).empty());
 }
+
+}  // namespace activations_tests

@@ -19,6 +19,8 @@
 #include <string>
 #include <vector>
 
+namespace checkpoint_tests {
+
 using namespace weft;
 using namespace weft::testing;
 
@@ -77,3 +79,5 @@ TEST_CASE("a checkpoint does not show in the names of parameters") {
   REQUIRE(plain.size() == kept.size());
   for (std::size_t i = 0; i < plain.size(); ++i) CHECK(plain[i].name == kept[i].name);
 }
+
+}  // namespace checkpoint_tests

@@ -10,6 +10,8 @@
 #include <limits>
 #include <vector>
 
+namespace context_tests {
+
 using namespace weft;
 using namespace weft::nn;
 using namespace weft::testing;
@@ -134,3 +136,5 @@ TEST_CASE("products read weights that were rounded all at once, where the device
     CHECK(read == std::vector<float>{5, 6, 7});
   }
 }
+
+}  // namespace context_tests

@@ -12,6 +12,8 @@
 
 #include <utility>
 
+namespace decoder_tests {
+
 using namespace weft;
 using namespace weft::nn;
 using namespace weft::testing;
@@ -70,3 +72,5 @@ TEST_CASE("a decoder that has more sequences than its memory refuses them") {
           return placed.module.forward(ctx, x, memory).output.values.rows();
         }) == "attention: 2 sequences of queries and 1 of keys");
 }
+
+}  // namespace decoder_tests

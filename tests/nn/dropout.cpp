@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+namespace dropout_tests {
+
 using namespace weft;
 using namespace weft::nn;
 using namespace weft::testing;
@@ -97,3 +99,5 @@ TEST_CASE("a probability that is none is refused") {
     CHECK(message.starts_with("dropout: a probability of "));
   }
 }
+
+}  // namespace dropout_tests

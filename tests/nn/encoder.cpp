@@ -8,6 +8,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace encoder_tests {
+
 using namespace weft;
 using namespace weft::nn;
 using namespace weft::testing;
@@ -39,3 +41,5 @@ TEST_CASE("a stack's gradients are those of central differences") {
   const LayerStack<Layer, 2, 6, true> stack(Layer{dropouts});
   CHECK(gradient_fault(device, stack, random_rows<6>(device, {3, 2}, 2)) == "");
 }
+
+}  // namespace encoder_tests

@@ -19,6 +19,8 @@
 #include "../message_of.hpp"
 #include "../temporary_folder.hpp"
 
+namespace freeze_tests {
+
 using namespace weft;
 using namespace weft::testing;
 
@@ -137,3 +139,5 @@ TEST_CASE("a shared weight cannot be frozen") {
           return SmallObjective(model, nn::LabelSmoothing(0.1f), 5);
         }) == "freeze: a weight that modules share by a tie cannot be frozen");
 }
+
+}  // namespace freeze_tests

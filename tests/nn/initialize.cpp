@@ -14,6 +14,8 @@
 #include <cmath>
 #include <vector>
 
+namespace initialize_tests {
+
 using namespace weft;
 using namespace weft::nn;
 using namespace weft::testing;
@@ -108,3 +110,5 @@ TEST_CASE("the values of a module are those of its parameters") {
         alone, std::span(values).subspan(static_cast<std::size_t>(p.value_offset), alone.size())));
   }
 }
+
+}  // namespace initialize_tests

@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+namespace language_model_tests {
+
 using namespace weft;
 using namespace weft::nn;
 using namespace weft::testing;
@@ -118,3 +120,5 @@ TEST_CASE("a sequence longer than the positions is refused") {
           return placed.module.forward(ctx, tokens).output.values.rows();
         }) == "embedding: a sequence of 4 tokens is longer than the 3 positions");
 }
+
+}  // namespace language_model_tests

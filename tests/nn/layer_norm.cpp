@@ -12,6 +12,8 @@
 #include <utility>
 #include <vector>
 
+namespace layer_norm_tests {
+
 using namespace weft;
 using namespace weft::nn;
 using namespace weft::testing;
@@ -82,3 +84,5 @@ TEST_CASE("a normalisation of which one parameter is frozen has the other's grad
   CHECK(gradients(true, false) == std::vector<float>(both.begin(), both.begin() + C));
   CHECK(gradients(false, true) == std::vector<float>(both.begin() + C, both.end()));
 }
+
+}  // namespace layer_norm_tests

@@ -8,6 +8,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace linear_tests {
+
 using namespace weft;
 using namespace weft::nn;
 using namespace weft::testing;
@@ -46,3 +48,5 @@ TEST_CASE("a linear layer of no rows has gradients of zero") {
   const auto x = random_rows<5>(device, {0}, 3);
   CHECK(gradient_fault(device, Linear<5, 3>(), x) == "");
 }
+
+}  // namespace linear_tests

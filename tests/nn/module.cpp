@@ -11,6 +11,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace module_tests {
+
 using namespace weft;
 using namespace weft::nn;
 using namespace weft::testing;
@@ -84,3 +86,5 @@ TEST_CASE("a module of one's own works inside others") {
   CHECK(parameter_count(model) == 2 + 2 * 4);
   CHECK(gradient_fault(device, model, random_rows<4>(device, {3, 1}, 1)) == "");
 }
+
+}  // namespace module_tests

@@ -11,6 +11,8 @@
 #include <tuple>
 #include <vector>
 
+namespace parameter_tests {
+
 using namespace weft;
 using namespace weft::nn;
 
@@ -70,3 +72,5 @@ TEST_CASE("parameters declared in a row can be used as one") {
   CHECK(three.slots == 3);
   CHECK(joined(Parameter{.shape = {4}}, 2).shape == Shape{8});
 }
+
+}  // namespace parameter_tests

@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+namespace parameter_layout_tests {
+
 using namespace weft;
 using namespace weft::nn;
 
@@ -184,3 +186,5 @@ TEST_CASE("no two places of dropout have one operation number") {
     CHECK(sites.next == objective.layout().operations);
   });
 }
+
+}  // namespace parameter_layout_tests

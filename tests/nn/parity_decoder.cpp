@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+namespace parity_decoder_tests {
+
 using namespace weft;
 using namespace weft::nn;
 using namespace weft::testing;
@@ -53,3 +55,5 @@ TEST_CASE("a decoder layer and its gradients, the memory's too, equal PyTorch's"
   check<Norm::pre, true, gelu>("pre_gelu_bias");
   check<Norm::post, false, gelu>("post_gelu");
 }
+
+}  // namespace parity_decoder_tests

@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+namespace parity_encoder_tests {
+
 using namespace weft;
 using namespace weft::nn;
 using namespace weft::testing;
@@ -57,3 +59,5 @@ TEST_CASE("an encoder layer and its gradients equal PyTorch's") {
 TEST_CASE("an encoder layer equals PyTorch's where attention takes several tiles") {
   check<Norm::pre, false, ops::Activation::relu>("long", "pre_relu_causal", true);
 }
+
+}  // namespace parity_encoder_tests

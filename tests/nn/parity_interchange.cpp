@@ -19,6 +19,8 @@
 #include <string>
 #include <vector>
 
+namespace parity_interchange_tests {
+
 using namespace weft;
 using namespace weft::nn;
 using namespace weft::testing;
@@ -109,3 +111,5 @@ TEST_CASE("with the weights of a translator around nn.Transformer, a model has i
   ops::add_bias(device, generator.bias_view(ctx), logits);
   CHECK(relative_error(logits, run.read("logits")) < parity);
 }
+
+}  // namespace parity_interchange_tests

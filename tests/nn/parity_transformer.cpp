@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+namespace parity_transformer_tests {
+
 using namespace weft;
 using namespace weft::nn;
 using namespace weft::testing;
@@ -92,3 +94,5 @@ TEST_CASE("a Transformer with GELU, learned positions and a tied target equals P
                                    .tie = Tie::target};
   check_chunks<shape>("pre_gelu_learned", 9);
 }
+
+}  // namespace parity_transformer_tests

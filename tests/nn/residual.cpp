@@ -14,6 +14,8 @@
 
 #include <utility>
 
+namespace residual_tests {
+
 using namespace weft;
 using namespace weft::nn;
 using namespace weft::testing;
@@ -64,3 +66,5 @@ TEST_CASE("a Residual writes neither to its input nor to what its module gave or
                    [&](index_t n, index_t c) { return before(n, c) > 0.0 ? before(n, c) : 0.0; }),
             0.0) == "");
 }
+
+}  // namespace residual_tests

@@ -19,6 +19,8 @@
 #include <utility>
 #include <vector>
 
+namespace sequential_tests {
+
 using namespace weft;
 using namespace weft::nn;
 using namespace weft::testing;
@@ -117,3 +119,5 @@ TEST_CASE("the backward pass of a Sequential lets go of what each module saved")
   using L = Linear<64, 64>;
   CHECK(extra(Sequential(L(), L(), L(), L(), L(), L())) == extra(Sequential(L(), L())));
 }
+
+}  // namespace sequential_tests

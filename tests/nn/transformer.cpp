@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+namespace transformer_tests {
+
 using namespace weft;
 using namespace weft::nn;
 using namespace weft::testing;
@@ -179,3 +181,5 @@ TEST_CASE("vocabularies that cannot be are refused") {
           return Transformer<tiny>({7, 8}).longest();
         }) == "Transformer: all embeddings are tied, but the vocabularies have 7 and 8 words");
 }
+
+}  // namespace transformer_tests

@@ -13,6 +13,8 @@
 
 #include "../placed.hpp"
 
+namespace translation_steps_tests {
+
 using namespace weft;
 using namespace weft::testing;
 
@@ -80,3 +82,5 @@ TEST_CASE("steps count their readers down") {
   STATIC_REQUIRE(!nn::readers_agree<nn::DecoderStep<24, Layer, 1>, nn::DecoderStep<24, Layer, 1>>);
   STATIC_REQUIRE(!nn::readers_agree<nn::DecoderStep<24, Layer, 2>, nn::EndDecoder<24, true>>);
 }
+
+}  // namespace translation_steps_tests

@@ -16,6 +16,8 @@
 
 #include "../message_of.hpp"
 
+namespace activation_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using ops::Activation;
@@ -251,3 +253,5 @@ TEST_CASE("rows, keys and biases that do not fit are refused") {
   CHECK(message_of<ShapeError>([&] { ops::relu_dropout_backward(device, {}, x, x, wide); }) ==
         "relu_dropout_backward: dx is (3, 4), should be (3, 2)");
 }
+
+}  // namespace activation_tests

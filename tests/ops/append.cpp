@@ -14,6 +14,8 @@
 
 #include "../message_of.hpp"
 
+namespace append_tests {
+
 using namespace weft;
 using weft::testing::message_of;
 
@@ -108,3 +110,5 @@ TEST_CASE("caches without room for a row more are refused") {
           return 0;
         }) == "append_rows: no room for row 2 in a cache of (1, 2, 3)");
 }
+
+}  // namespace append_tests

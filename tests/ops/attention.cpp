@@ -20,6 +20,8 @@
 
 #include "../message_of.hpp"
 
+namespace attention_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using ops::AttentionProblem;
@@ -362,3 +364,5 @@ TEST_CASE("queries and keys of another number of sequences are refused") {
   CHECK(message_of<ShapeError>([&] { a.run(device); }) ==
         "attention: 2 sequences of queries and 1 of keys");
 }
+
+}  // namespace attention_tests

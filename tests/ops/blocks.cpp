@@ -9,6 +9,8 @@
 
 #include <weft/device/cpu.hpp>
 
+namespace blocks_tests {
+
 using namespace weft;
 using ops::block_count;
 using ops::block_size;
@@ -64,3 +66,5 @@ TEST_CASE("a shard visits its own blocks, by their numbers in the whole") {
   CHECK(blocks_of(device, n, 4, 5) == std::vector<Block>{{4 * block_size, 5, 4}});
   CHECK(blocks_of(device, n, 3, 3).empty());
 }
+
+}  // namespace blocks_tests

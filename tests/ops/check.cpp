@@ -7,6 +7,8 @@
 
 #include "../message_of.hpp"
 
+namespace check_tests {
+
 using namespace weft;
 using namespace weft::testing;
 
@@ -31,3 +33,5 @@ TEST_CASE("rows that should follow each other have nothing between them") {
         }) ==
         "add: x is (2, 3) with rows that are 4 elements apart, should have none between them");
 }
+
+}  // namespace check_tests

@@ -19,6 +19,8 @@
 
 #include "../message_of.hpp"
 
+namespace check_finite_tests {
+
 using namespace weft;
 using namespace weft::ops;
 using namespace weft::testing;
@@ -100,3 +102,5 @@ TEMPLATE_TEST_CASE("the rows of heads are those of a wider array", "", Cpu, test
           attention(device, problem, at(0), at(2), at(4), {out.data(), 6}, log_sums.data());
         }) == "attention: out has nan at (1, 1) of (2, 2)");
 }
+
+}  // namespace check_finite_tests

@@ -12,6 +12,8 @@
 
 #include "../message_of.hpp"
 
+namespace column_sums_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using ops::Write;
@@ -57,3 +59,5 @@ TEST_CASE("sums of another width are refused") {
   CHECK(message_of<ShapeError>([&] { ops::column_sums(device, x, sums); }) ==
         "column_sums: sums is (2), should be (3)");
 }
+
+}  // namespace column_sums_tests

@@ -12,6 +12,8 @@
 #include <limits>
 #include <vector>
 
+namespace convert_tests {
+
 using namespace weft;
 
 TEMPLATE_TEST_CASE("all of a buffer is rounded, and comes back rounded", "", Bfloat16, Float16) {
@@ -83,3 +85,5 @@ TEMPLATE_TEST_CASE(
     CHECK(narrow[i].bits == TestType(x[i]).bits);
   }
 }
+
+}  // namespace convert_tests

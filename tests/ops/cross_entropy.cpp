@@ -18,6 +18,8 @@
 
 #include "../message_of.hpp"
 
+namespace cross_entropy_tests {
+
 using namespace weft;
 using namespace weft::testing;
 
@@ -235,3 +237,5 @@ TEST_CASE("logits with gaps between their rows have the losses and gradients of 
     }
   }
 }
+
+}  // namespace cross_entropy_tests

@@ -17,6 +17,8 @@
 
 #include "../message_of.hpp"
 
+namespace dropout_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using ops::DropoutMask;
@@ -213,3 +215,5 @@ TEST_CASE("rows without keys and outputs of another shape are refused") {
   CHECK(message_of<ShapeError>([&] { ops::dropout(device, {}, layout->keys, x, y); }) ==
         "dropout: y is (3, 2), should be (4, 2)");
 }
+
+}  // namespace dropout_tests

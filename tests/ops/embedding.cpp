@@ -14,6 +14,8 @@
 
 #include "../message_of.hpp"
 
+namespace embedding_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using ops::DropoutMask;
@@ -178,3 +180,5 @@ TEST_CASE("what does not fit an embedding is refused") {
           ops::position_backward(device, *layout, y, nan_tensor(device, {2, 2}), Write::replace);
         }) == "position_backward: a sequence of 3 tokens is longer than the 2 positions");
 }
+
+}  // namespace embedding_tests

@@ -21,6 +21,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace factor_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using ops::Factor;
@@ -175,3 +177,5 @@ TEST_CASE("sums over rows are those of rounded numbers, and sums of products are
           ops::matmul_nt(device, x, w, y.target(), ops::Write::accumulate);
         }) == "matmul_nt: c is bfloat16: sums are added as floats");
 }
+
+}  // namespace factor_tests

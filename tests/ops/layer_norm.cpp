@@ -20,6 +20,8 @@
 
 #include "../message_of.hpp"
 
+namespace layer_norm_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using ops::DropoutMask;
@@ -356,3 +358,5 @@ TEST_CASE("what does not fit a layer norm is refused") {
   CHECK(branch_backward(x, make_layout(device, Lengths{2})->keys) ==
         "residual_layer_norm_backward: keys is (2), should be (3)");
 }
+
+}  // namespace layer_norm_tests

@@ -12,6 +12,8 @@
 
 #include "../message_of.hpp"
 
+namespace linear_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using ops::Activation;
@@ -96,3 +98,5 @@ TEST_CASE("what does not fit a linear layer is refused") {
   CHECK(refusal(dw, wide) == "linear_gradients: db is (21), should be (20)");
   CHECK(refusal(dy, b) == "linear_gradients: (33, 20) and (33, 40) do not give (33, 20)");
 }
+
+}  // namespace linear_tests

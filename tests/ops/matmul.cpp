@@ -27,6 +27,8 @@
 
 #include "../message_of.hpp"
 
+namespace matmul_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using ops::Write;
@@ -354,3 +356,5 @@ TEST_CASE("no signal is handled while oneDNN has the stack pointer in the heap")
   CHECK(Handled::signals > 50);
   CHECK(Handled::elsewhere == 0);
 }
+
+}  // namespace matmul_tests

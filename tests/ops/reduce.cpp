@@ -10,6 +10,8 @@
 #include <weft/device/cpu.hpp>
 #include <weft/testing/random.hpp>
 
+namespace reduce_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using ops::block_count;
@@ -99,3 +101,5 @@ TEST_CASE("numbers are added in groups of 1,024, and then the groups") {
   const auto groups = to_host(ops::group_sums(device, View<const double>(x.data(), {2048})));
   CHECK(groups == std::vector<double>{9007199254740992.0, 2.0});
 }
+
+}  // namespace reduce_tests

@@ -12,6 +12,8 @@
 
 #include "../message_of.hpp"
 
+namespace rows_tests {
+
 using namespace weft;
 using namespace weft::testing;
 
@@ -133,3 +135,5 @@ TEST_CASE("rows are copied") {
   CHECK(message_of<ShapeError>([&] { ops::copy(device, x, Tensor<float>(device, {5, 32})); }) ==
         "copy: x is (5, 33), should be (5, 32)");
 }
+
+}  // namespace rows_tests

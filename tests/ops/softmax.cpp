@@ -17,6 +17,8 @@
 
 #include "../message_of.hpp"
 
+namespace softmax_tests {
+
 using namespace weft;
 using namespace weft::testing;
 
@@ -145,3 +147,5 @@ TEST_CASE("softmax into another shape is refused") {
   CHECK(message_of<ShapeError>([&] { ops::softmax_backward(device, x, y, x); }) ==
         "softmax_backward: dy is (3, 2), should be (2, 3)");
 }
+
+}  // namespace softmax_tests

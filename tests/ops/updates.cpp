@@ -13,6 +13,8 @@
 #include <weft/device/cpu.hpp>
 #include <weft/testing/random.hpp>
 
+namespace updates_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using ops::AdamStep;
@@ -243,3 +245,5 @@ TEST_CASE("a scale that lies on the device takes the step's place, and 0 leaves 
   CHECK(updated(adam, sgd, &nothing) ==
         std::vector<std::vector<float>>{{1.0f, -2.0f, 3.0f}, {0.1f, 0.2f, 0.3f}, {0.4f, 0.5f, 0.6f}});
 }
+
+}  // namespace updates_tests

@@ -12,6 +12,8 @@
 #include "../message_of.hpp"
 #include "random_gradients.hpp"
 
+namespace adam_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using optim::AdamSettings;
@@ -96,3 +98,5 @@ TEST_CASE("Adam refuses settings that cannot be, and says which") {
         "Adam: beta1 0.9, beta2 0.999, epsilon 1e-08, weight_decay nan");
   CHECK(refusal({.beta1 = 0.0, .beta2 = 0.0, .epsilon = 0.0}) == "(no error)");
 }
+
+}  // namespace adam_tests

@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace clip_tests {
+
 using weft::optim::clip_factor;
 
 TEST_CASE("a gradient whose norm is within the limit is left alone") {
@@ -23,3 +25,5 @@ TEST_CASE("a limit of 0 is none") {
   CHECK(clip_factor(1e30, 0.0) == 1.0);
   CHECK(clip_factor(0.0, 0.0) == 1.0);
 }
+
+}  // namespace clip_tests

@@ -10,6 +10,8 @@
 #include <limits>
 #include <vector>
 
+namespace gradient_scale_tests {
+
 using namespace weft;
 using optim::GradientScale;
 
@@ -56,3 +58,5 @@ TEST_CASE("a device finds the scale that the host does, to the bit") {
     CHECK(found.rounded == static_cast<float>(expected.factor));
   }
 }
+
+}  // namespace gradient_scale_tests

@@ -8,6 +8,8 @@
 
 #include "../message_of.hpp"
 
+namespace loss_scale_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using optim::LossScale;
@@ -60,3 +62,5 @@ TEST_CASE("a scale that is no power of two, or never grows, is refused with what
   }
   CHECK_THROWS_AS(LossScaling{.growth_interval = 0}.check(), ArgumentError);
 }
+
+}  // namespace loss_scale_tests

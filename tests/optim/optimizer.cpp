@@ -19,6 +19,8 @@
 
 #include "random_gradients.hpp"
 
+namespace optimizer_tests {
+
 using namespace weft;
 using namespace weft::testing;
 
@@ -125,3 +127,5 @@ TEST_CASE("a strategy trains with any optimizer and keeps its buffers") {
   CHECK(strategy.state().buffer_name(0) == "count");
   CHECK(to_host(strategy.state().buffer(0)) == std::vector<float>(trained, 3.0f));
 }
+
+}  // namespace optimizer_tests

@@ -9,6 +9,8 @@
 
 #include "../message_of.hpp"
 
+namespace schedules_tests {
+
 using namespace weft;
 using namespace weft::optim;
 using weft::testing::message_of;
@@ -79,3 +81,5 @@ TEST_CASE("a decay every 0 updates is refused") {
   CHECK(message_of<ArgumentError>([] { return StepDecay{.rate = 1.0, .step_size = 0}(1); }) ==
         "StepDecay: a step size of 0");
 }
+
+}  // namespace schedules_tests

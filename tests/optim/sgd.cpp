@@ -12,6 +12,8 @@
 #include "../message_of.hpp"
 #include "random_gradients.hpp"
 
+namespace sgd_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using optim::SgdSettings;
@@ -91,3 +93,5 @@ TEST_CASE("SGD refuses settings that cannot be, and says which") {
   CHECK(message_of<ArgumentError>([] { return optim::Sgd({.momentum = 0.9}); }) ==
         "SGD: momentum 0.9, nesterov false: use SgdMomentum with a momentum above 0");
 }
+
+}  // namespace sgd_tests

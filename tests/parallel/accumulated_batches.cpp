@@ -10,6 +10,8 @@
 
 #include <stdexcept>
 
+namespace accumulated_batches_tests {
+
 using namespace weft;
 using namespace weft::parallel;
 using namespace weft::testing;
@@ -103,3 +105,5 @@ TEST_CASE("batches of before a state was loaded are forgotten") {
   turn.keep();
   CHECK_FALSE(batches.begin(recipe, /*loads=*/1).is_first());
 }
+
+}  // namespace accumulated_batches_tests

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+namespace bucket_plan_tests {
+
 using namespace weft;
 using namespace weft::parallel;
 
@@ -62,3 +64,5 @@ TEST_CASE("no bucket crosses a cut") {
 TEST_CASE("a bucket has at least one block, however small it is asked to be") {
   CHECK(plan_buckets(parameters, slots, tied, {1, 1}).size() == 6);
 }
+
+}  // namespace bucket_plan_tests

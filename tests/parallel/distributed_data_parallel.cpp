@@ -22,6 +22,8 @@
 #include <utility>
 #include <vector>
 
+namespace distributed_data_parallel_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using comm::ThreadCommunicator;
@@ -448,3 +450,5 @@ TEST_CASE("what was accumulated before a state was loaded is forgotten") {
   };
   CHECK(values(true) == values(false));
 }
+
+}  // namespace distributed_data_parallel_tests

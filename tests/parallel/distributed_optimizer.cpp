@@ -19,6 +19,8 @@
 
 #include "../message_of.hpp"
 
+namespace distributed_optimizer_tests {
+
 using namespace weft;
 using comm::ThreadCommunicator;
 using parallel::LossSum;
@@ -210,3 +212,5 @@ TEST_CASE("nobody reads the gradients of a step that has failed") {
   CHECK(messages[0] == "no gradients here");
   CHECK(messages[1] == messages[0]);
 }
+
+}  // namespace distributed_optimizer_tests

@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+namespace exchange_tests {
+
 using namespace weft;
 using namespace weft::parallel;
 
@@ -35,3 +37,5 @@ TEST_CASE("a rank without lanes holds nothing") {
     CHECK(std::ssize(others) == 2 - std::ssize(sums.of(2)));
   }
 }
+
+}  // namespace exchange_tests

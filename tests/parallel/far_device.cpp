@@ -24,6 +24,8 @@
 #include <type_traits>
 #include <vector>
 
+namespace far_device_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using comm::ThreadCommunicator;
@@ -146,3 +148,5 @@ TEST_CASE("an optimizer over ranks reduces what lies where the host cannot reach
     }
   });
 }
+
+}  // namespace far_device_tests

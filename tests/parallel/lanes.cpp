@@ -10,6 +10,8 @@
 
 #include <vector>
 
+namespace lanes_tests {
+
 using namespace weft;
 using namespace weft::parallel;
 using namespace weft::testing;
@@ -39,3 +41,5 @@ TEST_CASE("a device keeps one sum for neighbouring lanes that the tree joins") {
   CHECK(held({1, 4}) == std::vector<index_t>{1, 2});
   CHECK(held({3, 3}).empty());
 }
+
+}  // namespace lanes_tests

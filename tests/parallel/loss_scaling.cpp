@@ -30,6 +30,8 @@
 #include <utility>
 #include <vector>
 
+namespace loss_scaling_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using comm::ThreadCommunicator;
@@ -370,3 +372,5 @@ TEST_CASE("ranks that scale their losses otherwise are told so") {
   });
   for (const auto& message : said) CHECK_THAT(message, Catch::Contains("loss_scaling"));
 }
+
+}  // namespace loss_scaling_tests

@@ -8,6 +8,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace objective_tests {
+
 using namespace weft;
 using namespace weft::testing;
 
@@ -32,3 +34,5 @@ TEST_CASE("in evaluation an objective keeps nothing, in training what backward n
   }
   CHECK(live() == before);
 }
+
+}  // namespace objective_tests

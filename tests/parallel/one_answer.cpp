@@ -17,6 +17,8 @@
 #include <utility>
 #include <vector>
 
+namespace one_answer_tests {
+
 using namespace weft;
 using namespace weft::testing;
 
@@ -190,3 +192,5 @@ TEST_CASE("a recipe without lanes, or with fewer micro-batches than lanes, is re
       Catch::Contains("4 lanes, 2 micro-batches"));
   CHECK_THROWS_AS(DeviceGroup<Cpu>(0), ArgumentError);
 }
+
+}  // namespace one_answer_tests

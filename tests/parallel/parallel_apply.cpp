@@ -14,6 +14,8 @@
 
 #include "../message_of.hpp"
 
+namespace parallel_apply_tests {
+
 using namespace weft;
 using namespace weft::parallel;
 using testing::message_of;
@@ -79,3 +81,5 @@ TEST_CASE("a function on a device that asks for all devices is refused: it would
   parallel_apply(devices, [&](Cpu&, int index) { calls += index; });
   CHECK(calls == 1);
 }
+
+}  // namespace parallel_apply_tests

@@ -15,6 +15,8 @@
 
 #include "../message_of.hpp"
 
+namespace parameter_gather_tests {
+
 using namespace weft;
 using namespace weft::parallel;
 using comm::ThreadCommunicator;
@@ -138,3 +140,5 @@ TEST_CASE("layers in another order than the declared one are refused") {
   });
   CHECK_THAT(said, Catch::Contains("layer 1 is entered where layer 0 was expected"));
 }
+
+}  // namespace parameter_gather_tests

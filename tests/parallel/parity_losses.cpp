@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+namespace parity_losses_tests {
+
 using namespace weft;
 using namespace weft::testing;
 
@@ -66,3 +68,5 @@ TEST_CASE("the chunked loss and its gradients equal PyTorch's unchunked ones") {
     check<false>("plain", nn::CrossEntropy(), 17, chunk);
   }
 }
+
+}  // namespace parity_losses_tests

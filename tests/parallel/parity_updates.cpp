@@ -17,6 +17,8 @@
 #include <string>
 #include <vector>
 
+namespace parity_updates_tests {
+
 using namespace weft;
 using namespace weft::testing;
 
@@ -134,3 +136,5 @@ TEST_CASE("ten updates of a whole Transformer equal torch.optim's") { check_all(
 TEST_CASE("ten updates equal torch.optim's where a batch is cut into micro-batches") {
   check_all({.lanes = 2, .micro_batches = 3});
 }
+
+}  // namespace parity_updates_tests

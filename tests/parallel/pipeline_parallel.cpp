@@ -25,6 +25,8 @@
 #include "../message_of.hpp"
 #include "small_pipes.hpp"
 
+namespace pipeline_parallel_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using comm::ThreadCommunicator;
@@ -323,3 +325,5 @@ TEST_CASE("all parameters of a pipeline are there until the last holder has gone
   });
   CHECK(faults == std::vector<std::string>(2));
 }
+
+}  // namespace pipeline_parallel_tests

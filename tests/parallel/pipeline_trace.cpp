@@ -21,6 +21,8 @@
 
 #include "small_pipes.hpp"
 
+namespace pipeline_trace_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using namespace weft::parallel;
@@ -143,3 +145,5 @@ TEST_CASE("the last batch of a trace is drawn, without what was waited") {
   CHECK(has("<rect x=\"110\" y=\"34\" width=\"49\""));  // 15 to 20
   CHECK(svg(std::vector<Trace>(2)).find("<rect") == std::string::npos);
 }
+
+}  // namespace pipeline_trace_tests

@@ -7,6 +7,8 @@
 #include <numeric>
 #include <vector>
 
+namespace primitives_tests {
+
 using namespace weft;
 using namespace weft::parallel;
 
@@ -103,3 +105,5 @@ TEST_CASE("pieces that do not fit are refused with their shapes") {
   CHECK_THROWS_AS(reduce_add(device, std::vector{numbers(device, {2}), numbers(device, {3})}),
                   ShapeError);
 }
+
+}  // namespace primitives_tests

@@ -6,6 +6,8 @@
 
 #include <vector>
 
+namespace shard_plan_tests {
+
 using namespace weft;
 using namespace weft::parallel;
 
@@ -55,3 +57,5 @@ TEST_CASE("where buckets cannot be cut evenly, ranks own as much as each other a
     }
   }
 }
+
+}  // namespace shard_plan_tests

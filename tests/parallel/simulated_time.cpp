@@ -21,6 +21,8 @@
 
 #include "small_pipes.hpp"
 
+namespace simulated_time_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using namespace weft::parallel;
@@ -136,3 +138,5 @@ TEST_CASE("four stages take the time that their schedule's simulation says", "[s
   CHECK(zero_bubble.simulated / one_f_one_b.simulated == Approx(9.0 / 11.0).epsilon(0.05));
   CHECK(zero_bubble.seconds < 0.93 * one_f_one_b.seconds);
 }
+
+}  // namespace simulated_time_tests

@@ -17,6 +17,8 @@
 #include <type_traits>
 #include <vector>
 
+namespace split_tests {
+
 using namespace weft;
 using parallel::balanced_cuts;
 
@@ -81,3 +83,5 @@ TEST_CASE("the parameters of a pipe are named as those of the model, wherever it
   CHECK(names(split<GPipe<2>, 2>(model)) == expected);
   CHECK(names(split<GPipe<2>, 4>(model)) == expected);
 }
+
+}  // namespace split_tests

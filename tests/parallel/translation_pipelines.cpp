@@ -20,6 +20,8 @@
 #include <utility>
 #include <vector>
 
+namespace translation_pipelines_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using parallel::Recompute;
@@ -109,3 +111,5 @@ TEST_CASE("encoder and decoder in stages give the bits of one device") {
 TEST_CASE("so do replicas of them") {
   expect_one_answer<4>(parallel::table_of<OneForwardOneBackward<3>, 4>.view(), 2, on_one_device(2));
 }
+
+}  // namespace translation_pipelines_tests

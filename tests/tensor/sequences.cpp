@@ -8,6 +8,8 @@
 
 #include "../message_of.hpp"
 
+namespace sequences_tests {
+
 using namespace weft;
 using weft::testing::message_of;
 
@@ -56,3 +58,5 @@ TEST_CASE("lengths and ids that do not fit are refused") {
   CHECK(message_of<ShapeError>([&] { return make_layout(device, Lengths{1, -2}); }) ==
         "layout: a length of -2");
 }
+
+}  // namespace sequences_tests

@@ -9,6 +9,8 @@
 
 #include "../message_of.hpp"
 
+namespace tensor_tests {
+
 using namespace weft;
 using weft::testing::message_of;
 
@@ -125,3 +127,5 @@ TEST_CASE("another shape of the same size shows the same elements") {
   CHECK(message_of<ShapeError>([&] { return tensor.reshaped({5, 2}); }) ==
         "reshape: (4, 3) into (5, 2)");
 }
+
+}  // namespace tensor_tests

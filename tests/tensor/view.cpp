@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <type_traits>
 
+namespace view_tests {
+
 using namespace weft;
 
 TEST_CASE("a view finds the rows of an array of any rank") {
@@ -28,3 +30,5 @@ TEST_CASE("a view may lose the right to write, never gain it") {
 TEST_CASE("a view of nothing is null") {
   CHECK(View<float>().data == nullptr);
 }
+
+}  // namespace view_tests

@@ -6,6 +6,8 @@
 #include <limits>
 #include <vector>
 
+namespace difference_tests {
+
 using namespace weft;
 using namespace weft::testing;
 
@@ -59,3 +61,5 @@ TEST_CASE("bits differ where values are equal, and a NaN has the bits of itself"
         "element 0 of (2, 2) is 0 and -0");
   CHECK(bit_difference(x, x.reshaped({4})) == "shapes (2, 2) and (4)");
 }
+
+}  // namespace difference_tests

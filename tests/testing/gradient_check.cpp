@@ -8,6 +8,8 @@
 
 #include "../message_of.hpp"
 
+namespace gradient_check_tests {
+
 using namespace weft;
 using namespace weft::testing;
 
@@ -62,3 +64,5 @@ TEST_CASE("a gradient of another size is refused") {
           return gradient_difference(x, g, [] { return 0.0f; }, 0.0);
         }) == "gradient_difference: 3 values and 2 elements of the gradient");
 }
+
+}  // namespace gradient_check_tests

@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <vector>
 
+namespace matrix_tests {
+
 using namespace weft;
 using namespace weft::testing;
 
@@ -37,3 +39,5 @@ TEST_CASE("products and inner products") {
   CHECK(inner(a, a) == 434 + 1454);
   CHECK(product(Matrix(2, 0), Matrix(0, 3)).elements == std::vector<double>(6, 0.0));
 }
+
+}  // namespace matrix_tests

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <numeric>
 
+namespace random_tests {
+
 using namespace weft;
 using namespace weft::testing;
 
@@ -28,3 +30,5 @@ TEST_CASE("an output starts as NaN") {
   CHECK(values.size() == 21);
   CHECK(std::all_of(values.begin(), values.end(), [](float x) { return std::isnan(x); }));
 }
+
+}  // namespace random_tests

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+namespace reference_tests {
+
 using namespace weft;
 using namespace weft::testing;
 
@@ -55,3 +57,5 @@ TEST_CASE("the factor of an element is 0 or the scale, as its sixteen bits decid
   }
   CHECK(dropout_factor({}, {5, 6}, 7) == 1.0);
 }
+
+}  // namespace reference_tests

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+namespace reference_attention_tests {
+
 using namespace weft;
 using namespace weft::testing;
 
@@ -53,3 +55,5 @@ TEST_CASE("what a factor of zero drops neither is seen nor has a gradient") {
   CHECK(agree(attention.output(), {2.0 * p, -1.0 * p}));
   CHECK(agree(attention.gradients(pairs({1.0, 1.0})).dv, {p, p, 0.0, 0.0}));
 }
+
+}  // namespace reference_attention_tests

@@ -7,6 +7,8 @@
 
 #include <weft/testing/random.hpp>
 
+namespace teams_tests {
+
 using namespace weft;
 using namespace weft::testing;
 
@@ -27,3 +29,5 @@ TEST_CASE("a sum whose order follows the team is found out, one that does not is
   CHECK(team_difference([&](Cpu& device) { return sum_in_parts(device, device.threads()); })
             .starts_with("result 0 on 1 and 2 threads: element 0 of (3) is "));
 }
+
+}  // namespace teams_tests

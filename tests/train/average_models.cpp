@@ -17,6 +17,8 @@
 #include "../temporary_folder.hpp"
 #include "small_runs.hpp"
 
+namespace average_models_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using namespace weft::train;
@@ -80,3 +82,5 @@ TEST_CASE("models that differ in more than their numbers have no average") {
         "average_models: no models");
   CHECK_FALSE(std::filesystem::exists(folder.path("to")));
 }
+
+}  // namespace average_models_tests

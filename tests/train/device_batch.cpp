@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+namespace device_batch_tests {
+
 using namespace weft;
 using train::DeviceBatch;
 using weft::testing::random_translations;
@@ -100,3 +102,5 @@ TEST_CASE("however a batch is cut, its parts hold the same rows under the same k
     CHECK(target_keys == keys_of(whole.input.target));
   }
 }
+
+}  // namespace device_batch_tests

@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 #include <limits>
 
+namespace early_stopping_tests {
+
 using namespace weft;
 using train::Better;
 using train::EarlyStopping;
@@ -85,3 +87,5 @@ TEST_CASE("a patience below one and a senseless least change are errors") {
     CHECK_THROWS_AS(EarlyStopping({.least_change = change}), ArgumentError);
   }
 }
+
+}  // namespace early_stopping_tests

@@ -17,6 +17,8 @@
 #include "../temporary_folder.hpp"
 #include "faulty_run.hpp"
 
+namespace faults_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using comm::ThreadCommunicator;
@@ -118,3 +120,5 @@ TEST_CASE("the first rank's score decides which model is the best, on all ranks"
     CHECK(reported[rank] == scores[0]);
   }
 }
+
+}  // namespace faults_tests

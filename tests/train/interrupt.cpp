@@ -11,6 +11,8 @@
 #include <optional>
 #include <thread>
 
+namespace interrupt_tests {
+
 using weft::train::Interrupt;
 
 namespace {
@@ -124,3 +126,5 @@ TEST_CASE("a second signal of the same kind ends the process, one of the other k
           ::raise(SIGTERM);
         }) == 0);
 }
+
+}  // namespace interrupt_tests

@@ -18,6 +18,8 @@
 #include "../message_of.hpp"
 #include "../temporary_folder.hpp"
 
+namespace language_model_data_tests {
+
 using namespace weft;
 using weft::testing::message_of;
 using weft::testing::TemporaryFolder;
@@ -98,3 +100,5 @@ TEST_CASE("an epoch reads every chunk, or the first ones") {
           return train::ColumnsLoader(text, 2, {.epoch = 0, .batch = 2}).batches_in_epoch();
         }) == "loader: cannot start at batch 2 of epoch 0, which has 2");
 }
+
+}  // namespace language_model_data_tests

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+namespace line_chart_tests {
+
 using namespace weft::train;
 
 namespace {
@@ -85,3 +87,5 @@ TEST_CASE("names are no markup") {
   CHECK(has(svg({"a<b", "x&y", {{"c", {{0, 1}, {1, 2}}}}}), "aria-label=\"a&lt;b\""));
   CHECK(has(svg({"a<b", "x&y", {{"c", {{0, 1}, {1, 2}}}}}), ">x&amp;y</text>"));
 }
+
+}  // namespace line_chart_tests

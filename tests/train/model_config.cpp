@@ -9,6 +9,8 @@
 #include "../message_of.hpp"
 #include "../temporary_folder.hpp"
 
+namespace model_config_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using namespace weft::train;
@@ -65,3 +67,5 @@ TEST_CASE("a folder that is no model's is refused") {
                  "{\"heads\":" + std::string(deep, '[') + std::string(deep, ']') + "}");
   CHECK(message_of<FormatError>(expect) == folder.config() + ": \"heads\" is a list or an object");
 }
+
+}  // namespace model_config_tests

@@ -14,6 +14,8 @@
 #include <thread>
 #include <vector>
 
+namespace process_usage_tests {
+
 using namespace weft;
 using train::ProcessUsage;
 using train::UsageMeter;
@@ -103,3 +105,5 @@ TEST_CASE("a GPU is told of where the driver tells") {
   // No machine has this one.
   CHECK(!Nvml::library().usage("ffff:ff:1f.7"));
 }
+
+}  // namespace process_usage_tests

@@ -11,6 +11,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace product_precision_tests {
+
 using namespace weft;
 using namespace weft::testing;
 
@@ -56,3 +58,5 @@ TEST_CASE("a precision is set on all devices by its name") {
   CHECK(message_of<ArgumentError>([&] { train::set_product_precision(strategy, "half"); }) ==
         "product precision: 'half', there are float32, tf32, bfloat16, float16 and fastest");
 }
+
+}  // namespace product_precision_tests

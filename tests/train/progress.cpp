@@ -13,6 +13,8 @@
 #include <optional>
 #include <string>
 
+namespace progress_tests {
+
 using namespace weft;
 using train::Progress;
 using train::ProgressOptions;
@@ -258,3 +260,5 @@ TEST_CASE("without a stream nothing is shown, with a closed one nothing breaks")
   CHECK(std::ferror(full) != 0);
   std::fclose(full);
 }
+
+}  // namespace progress_tests

@@ -7,6 +7,8 @@
 
 #include <weft/core/index.hpp>
 
+namespace progress_line_tests {
+
 using namespace weft;
 using train::progress_line;
 using train::ProgressState;
@@ -81,3 +83,5 @@ TEST_CASE("what is to stand round the bar takes no columns") {
   CHECK(green.find("|<\u2588") != std::string::npos);
   CHECK(green.find(">|") != std::string::npos);
 }
+
+}  // namespace progress_line_tests

@@ -8,6 +8,8 @@
 
 #include "small_runs.hpp"
 
+namespace report_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using namespace weft::train;
@@ -85,3 +87,5 @@ TEST_CASE("memory is told by what it is for") {
   CHECK(has(page, "cpu:1, 2.1 MB taken from the system"));
   CHECK(has(page, "parameters 0.1 MB"));
 }
+
+}  // namespace report_tests

@@ -12,6 +12,8 @@
 #include "../message_of.hpp"
 #include "../temporary_folder.hpp"
 
+namespace run_folder_tests {
+
 using namespace weft;
 using train::RunFolder;
 using weft::testing::message_of;
@@ -125,3 +127,5 @@ TEST_CASE("a run that claims its folder keeps others out until its last copy goe
   CHECK(claim() == "(no error)");
   CHECK(names_in(path).empty());
 }
+
+}  // namespace run_folder_tests

@@ -18,6 +18,8 @@
 #include "../temporary_folder.hpp"
 #include "small_runs.hpp"
 
+namespace saved_model_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using namespace weft::train;
@@ -343,3 +345,5 @@ TEST_CASE("when the disk is full the old file stays") {
   CHECK(bytes_of(path) == before);
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path("")), {}) == 1);
 }
+
+}  // namespace saved_model_tests

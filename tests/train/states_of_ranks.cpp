@@ -19,6 +19,8 @@
 #include "../temporary_folder.hpp"
 #include "small_runs.hpp"
 
+namespace states_of_ranks_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using namespace weft::train;
@@ -144,3 +146,5 @@ TEST_CASE("what ranks have saved each of them finds at once") {
   });
   CHECK(alike == std::vector{20, 20});
 }
+
+}  // namespace states_of_ranks_tests

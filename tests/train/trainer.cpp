@@ -23,6 +23,8 @@
 #include "../temporary_folder.hpp"
 #include "small_runs.hpp"
 
+namespace trainer_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using namespace weft::train;
@@ -505,3 +507,5 @@ TEST_CASE("scores are not compared with the losses of a run that had none") {
   trainer.run();
   CHECK(best == std::vector{true, false});
 }
+
+}  // namespace trainer_tests

@@ -9,6 +9,8 @@
 #include "../message_of.hpp"
 #include "small_runs.hpp"
 
+namespace translate_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using generate::Hypothesis;
@@ -129,3 +131,5 @@ TEST_CASE("a beam of one without scores is a greedy search on every device") {
     CHECK(scored[row].score < 0.0);
   }
 }
+
+}  // namespace translate_tests

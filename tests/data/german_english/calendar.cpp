@@ -9,6 +9,8 @@
 #include <set>
 #include <string>
 
+namespace german_english_calendar_tests {
+
 using namespace weft;
 using namespace weft::data::german_english;
 using weft::testing::message_of;
@@ -63,3 +65,5 @@ TEST_CASE("days that do not exist are an error") {
   CHECK(message_of<ArgumentError>([] { return year(1900); }) ==
         "year: 1900 is not in 1901 to 2099");
 }
+
+}  // namespace german_english_calendar_tests

@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace german_english_clause_tests {
+
 using namespace weft::data::german_english;
 
 namespace {
@@ -64,3 +66,5 @@ TEST_CASE("a German clause after dass has its verb last") {
   CHECK(knowledge(all) == Phrase{"ich weiß , dass Anna am Montag in Köln drei Bücher kauft .",
                                  "I know that Anna buys three books in Cologne on Monday ."});
 }
+
+}  // namespace german_english_clause_tests

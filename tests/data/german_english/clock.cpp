@@ -9,6 +9,8 @@
 #include <set>
 #include <string>
 
+namespace german_english_clock_tests {
+
 using namespace weft;
 using namespace weft::data::german_english;
 using weft::testing::message_of;
@@ -72,3 +74,5 @@ TEST_CASE("times that nobody says are an error") {
   CHECK(message_of<ArgumentError>([] { return official_time(3, 60); }) ==
         "official_time: 3:60 is not in 1:00 to 23:59");
 }
+
+}  // namespace german_english_clock_tests

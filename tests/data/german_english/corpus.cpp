@@ -12,6 +12,8 @@
 #include <set>
 #include <string>
 
+namespace german_english_corpus_tests {
+
 using namespace weft;
 using namespace weft::data;
 using namespace weft::data::german_english;
@@ -63,3 +65,5 @@ TEST_CASE("a corpus without sentences or with too many is an error") {
   CHECK(message_of<ArgumentError>([&] { return generate_corpus(1, count); }) ==
         text("generate_corpus: ", count, " is not in 1 to 1000000"));
 }
+
+}  // namespace german_english_corpus_tests

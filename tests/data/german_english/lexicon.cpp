@@ -8,6 +8,8 @@
 #include <set>
 #include <string_view>
 
+namespace german_english_lexicon_tests {
+
 using namespace weft::data::german_english;
 
 TEST_CASE("forms agree with who acts") {
@@ -47,3 +49,5 @@ TEST_CASE("English nouns that begin with a vowel take an") {
     CHECK(noun.english_a == (vowel ? "an" : "a"));
   }
 }
+
+}  // namespace german_english_lexicon_tests

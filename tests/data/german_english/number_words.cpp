@@ -13,6 +13,8 @@
 #include <string_view>
 #include <vector>
 
+namespace german_english_number_words_tests {
+
 using namespace weft;
 using namespace weft::data;
 using namespace weft::data::german_english;
@@ -111,3 +113,5 @@ TEST_CASE("numbers that have no words here are an error") {
   CHECK(message_of<ArgumentError>([] { return english_number(1'000'000); }) ==
         "number words: 1000000 is not in 0 to 999999");
 }
+
+}  // namespace german_english_number_words_tests

@@ -4,6 +4,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace german_english_phrase_tests {
+
 using weft::data::german_english::join;
 
 TEST_CASE("parts are joined by single spaces, and empty ones leave none") {
@@ -11,3 +13,5 @@ TEST_CASE("parts are joined by single spaces, and empty ones leave none") {
   CHECK(join({"", ""}) == "");
   CHECK(join({"", "halb", "", "vier", ""}) == "halb vier");
 }
+
+}  // namespace german_english_phrase_tests

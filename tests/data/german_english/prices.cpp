@@ -6,6 +6,8 @@
 
 #include <catch2/catch.hpp>
 
+namespace german_english_prices_tests {
+
 using namespace weft;
 using namespace weft::data::german_english;
 using weft::testing::message_of;
@@ -33,3 +35,5 @@ TEST_CASE("no money and impossible money are errors") {
   CHECK(message_of<ArgumentError>([] { return price(-1, 5); }) ==
         "price: -1 euros and 5 cents are no price");
 }
+
+}  // namespace german_english_prices_tests

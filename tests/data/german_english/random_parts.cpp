@@ -8,6 +8,8 @@
 #include <set>
 #include <string>
 
+namespace german_english_random_parts_tests {
+
 using namespace weft;
 using namespace weft::data;
 using namespace weft::data::german_english::detail;
@@ -54,3 +56,5 @@ TEST_CASE("every day of the year and every price up to ten euros is drawn") {
   CHECK(prices.contains("neun Euro fünf und neunzig"));
   CHECK(prices.contains("fünf Cent"));
 }
+
+}  // namespace german_english_random_parts_tests

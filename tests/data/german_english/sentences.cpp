@@ -10,6 +10,8 @@
 #include <string>
 #include <unordered_map>
 
+namespace german_english_sentences_tests {
+
 using namespace weft;
 using namespace weft::data;
 using namespace weft::data::german_english;
@@ -55,3 +57,5 @@ TEST_CASE("sentences are a function of the random key alone, on every platform")
   CHECK(sentence(random) == Phrase{"in Wien wohnen sechs hundert neun und siebzig Menschen .",
                                    "six hundred and seventy nine people live in Vienna ."});
 }
+
+}  // namespace german_english_sentences_tests

@@ -7,6 +7,8 @@
 #include "../../message_of.hpp"
 #include "product_of_rows.hpp"
 
+namespace cpu_few_rows_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using ops::detail::most_few_rows;
@@ -34,3 +36,5 @@ TEST_CASE("too many rows are refused") {
           multiply_few_rows<float>(6, 0, 0, nullptr, 0, nullptr, 0, nullptr, 0, false);
         }) == "multiply_few_rows: 6 rows");
 }
+
+}  // namespace cpu_few_rows_tests

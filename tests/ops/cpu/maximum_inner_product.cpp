@@ -12,6 +12,8 @@
 
 #include "../../message_of.hpp"
 
+namespace cpu_maximum_inner_product_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using ops::MaximumInnerProduct;
@@ -174,3 +176,5 @@ TEST_CASE("a matrix of other columns is refused, and a bias of other words") {
           (void)find(device, matrix(device, 1, {1.0f, 0.0f}), matrix(device, 1, {1.0f}), {2.0f});
         }) == "MaximumInnerProduct: bias is (1), should be (2)");
 }
+
+}  // namespace cpu_maximum_inner_product_tests

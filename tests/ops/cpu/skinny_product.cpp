@@ -6,6 +6,8 @@
 
 #include "product_of_rows.hpp"
 
+namespace cpu_skinny_product_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using ops::detail::most_skinny_rows;
@@ -36,3 +38,5 @@ TEST_CASE("some rows times a transposed matrix are the product, whatever lies be
 TEST_CASE("a row of some is the same beside others, and so is a part of its columns") {
   for (const index_t K : {77, 500, 800}) check_rows_alone(most_skinny_rows, K, multiply);
 }
+
+}  // namespace cpu_skinny_product_tests

@@ -9,6 +9,8 @@
 #include <weft/testing/matrix.hpp>
 #include <weft/testing/random.hpp>
 
+namespace cpu_tile_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using ops::detail::multiply_tile;
@@ -69,3 +71,5 @@ TEST_CASE("a row of a tile does not depend on how many others there are") {
     CHECK(bit_difference(row, whole.slice(i, i + 1)) == "");
   }
 }
+
+}  // namespace cpu_tile_tests

@@ -8,6 +8,8 @@
 #include <weft/testing/matrix.hpp>
 #include <weft/testing/random.hpp>
 
+namespace cpu_transpose_tests {
+
 using namespace weft;
 using namespace weft::testing;
 using ops::detail::transpose_and_pad;
@@ -44,3 +46,5 @@ TEST_CASE("what lies between the rows of the transposed matrix is left alone") {
   ops::detail::transpose(6, 5, in.data(), 5, out.data(), 9);
   CHECK(difference(out, should, 0.0) == "");
 }
+
+}  // namespace cpu_transpose_tests

@@ -15,6 +15,8 @@
 
 #include "../../message_of.hpp"
 
+namespace schedule_read_table_tests {
+
 using namespace weft;
 using namespace weft::parallel;
 using weft::testing::message_of;
@@ -104,3 +106,5 @@ TEST_CASE("a schedule that cannot be read is refused with line and word") {
         "my.schedule: 1 actions for 32768 stages and 32768 micro-batches: each of these needs "
         "several");
 }
+
+}  // namespace schedule_read_table_tests

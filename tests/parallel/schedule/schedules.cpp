@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+namespace schedule_schedules_tests {
+
 using namespace weft;
 using namespace weft::parallel;
 
@@ -131,3 +133,5 @@ TEST_CASE("the compiler proves tables of eight stages and thirty-two micro-batch
   STATIC_REQUIRE(sizeof(Proof<Interleaved<32, 2>, 4>) > 0);
   STATIC_REQUIRE(sizeof(Proof<GPipe<32>, 8>) > 0);
 }
+
+}  // namespace schedule_schedules_tests

@@ -10,6 +10,8 @@
 #include <cstddef>
 #include <string>
 
+namespace schedule_svg_tests {
+
 using namespace weft;
 using namespace weft::parallel;
 
@@ -36,3 +38,5 @@ TEST_CASE("a table that deadlocks has no drawing") {
   backwards.add(0, {Work::forward, 0, 0});
   CHECK_THROWS_AS(svg(backwards.view()), ArgumentError);
 }
+
+}  // namespace schedule_svg_tests
