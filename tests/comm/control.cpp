@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -39,6 +40,7 @@ class Script final : public comm::Control {
     } catch (const CommunicatorAborted& aborted) {
       return aborted;
     }
+    throw std::logic_error("the wait ended without an error");
   }
 
   std::vector<int> asked;
