@@ -194,10 +194,10 @@ double bytes_a_parameter(MpiCommunicator& communicator, index_t words) {
 
 void memory(MpiCommunicator& communicator) {
   const double share = 1.0 / communicator.size();
-  const double bytes[] = {bytes_a_parameter<Zero<0>>(communicator, 80'000),
-                          bytes_a_parameter<Zero<1>>(communicator, 160'000),
-                          bytes_a_parameter<Zero<2>>(communicator, 160'000),
-                          bytes_a_parameter<Zero<3>>(communicator, 240'000)};
+  const double bytes[] = {bytes_a_parameter<Zero<0>>(communicator, 20'000),
+                          bytes_a_parameter<Zero<1>>(communicator, 40'000),
+                          bytes_a_parameter<Zero<2>>(communicator, 40'000),
+                          bytes_a_parameter<Zero<3>>(communicator, 60'000)};
   std::printf("rank %d: bytes %.2f %.2f %.2f %.2f of %.2f %.2f %.2f %.2f\n", communicator.rank(),
               bytes[0], bytes[1], bytes[2], bytes[3], 16.0, 8.0 + 8.0 * share, 4.0 + 12.0 * share,
               16.0 * share);

@@ -29,7 +29,7 @@ struct Block {
   int gpu = 0;
   std::vector<std::byte> shared;
   SharedHistory history;
-  std::uint32_t waits = 0;               // how often all have come
+  std::uint32_t waits = 0;               // how often all have come, here and in blocks before
   bool any = false, any_of_all = false;  // what a barrier's reduction finds, and found
   std::vector<bool> being_copied;        // of the bytes of `shared`
   // Of kernels with products of warpgroups: which thread wrote a byte of `shared` after how many of
@@ -44,10 +44,9 @@ struct Block {
 
   //! Shared memory begins as NaN.
   void begin() {
-    waits = 0;
+    ++waits;
     any = false;
     std::fill(shared.begin(), shared.end(), std::byte{0xff});
-    history.begin(shared.size());
     being_copied.assign(shared.size(), false);
     if (kernel->has_wgmma) {
       written.assign(shared.size(), {});

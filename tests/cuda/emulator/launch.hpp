@@ -66,6 +66,7 @@ inline void run_kernel(const Kernel& kernel, Triple blocks, Triple threads,
   block.gpu = gpu;
   block.counts = &counts;
   block.shared.resize(kernel.static_shared_bytes + shared_bytes);
+  block.history.resize(block.shared.size());
   block.serial = Memory::of_all().begin_launch(blocks.x * blocks.y * blocks.z);
   static thread_local std::vector<Warp> warps;
   warps.resize((count + warp_size - 1) / warp_size);

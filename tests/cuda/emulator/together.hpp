@@ -135,20 +135,27 @@ void multiply_matrices(Warp& warp, const Instruction& now, Mask) {
       }
     }
   }
-  for (unsigned lane = 0; lane < warp_size; ++lane) {
-    for (unsigned w = 0; w < 4; ++w) {
-      const unsigned row = lane / 4 + 8 * (w / 2), column = 2 * (lane % 4) + w % 2;
-      float sum = warp.at<float>(now.operands[10 + w])[lane];
-      for (unsigned half = 0; half < 2; ++half) {
-        std::array<double, 1 + inner / 2> terms{static_cast<double>(sum)};
+  for (unsigned row = 0; row < 16; ++row) {
+    // Two columns a lane.
+    const auto sum = [&](unsigned result, unsigned column) -> float& {
+      const std::uint32_t place = now.operands[result + 2 * (row / 8) + column % 2];
+      return warp.at<float>(place)[row % 8 * 4 + column / 2];
+    };
+    std::array<float, 8> sums;
+    for (unsigned column = 0; column < 8; ++column) sums[column] = sum(10, column);
+    for (unsigned half = 0; half < 2; ++half) {
+      double terms[1 + inner / 2][8];
+      for (unsigned column = 0; column < 8; ++column) {
+        terms[0][column] = static_cast<double>(sums[column]);
         for (unsigned k = 0; k < inner / 2; ++k) {
           const unsigned at = half * (inner / 2) + k;
-          terms[1 + k] = static_cast<double>(a[row][at]) * static_cast<double>(b[at][column]);
+          terms[1 + k][column] =
+              static_cast<double>(a[row][at]) * static_cast<double>(b[at][column]);
         }
-        sum = emulator::truncated_sum(terms);
       }
-      warp.at<float>(now.operands[w])[lane] = sum;
+      sums = truncated_sums(terms);
     }
+    for (unsigned column = 0; column < 8; ++column) sum(0, column) = sums[column];
   }
 }
 

@@ -117,16 +117,21 @@ void multiply_warpgroup(Warp& warp, const Instruction& now, Mask) {
     }
   }
   const bool adds = warp.mask(rest[1]) != 0;
-  for (unsigned lane = 0; lane < warp_size; ++lane) {
-    for (unsigned i = 0; i < 32; ++i) {
-      const unsigned row = lane / 4 + 8 * (i / 2 % 2), column = i / 4 * 8 + 2 * (lane % 4) + i % 2;
-      float& sum = warp.at<float>(d[i])[lane];
-      std::array<double, 1 + inner> terms{adds ? static_cast<double>(sum) : 0.0};
+  for (unsigned row = 0; row < rows; ++row) {
+    // Two columns a lane of every eight.
+    const auto sum = [&](unsigned column) -> float& {
+      const std::uint32_t place = d[column / 8 * 4 + 2 * (row / 8) + column % 2];
+      return warp.at<float>(place)[row % 8 * 4 + column % 8 / 2];
+    };
+    double terms[1 + inner][columns];
+    for (unsigned column = 0; column < columns; ++column) {
+      terms[0][column] = adds ? static_cast<double>(sum(column)) : 0.0;
       for (unsigned k = 0; k < inner; ++k) {
-        terms[1 + k] = static_cast<double>(a[row][k]) * static_cast<double>(b[k][column]);
+        terms[1 + k][column] = static_cast<double>(a[row][k]) * static_cast<double>(b[k][column]);
       }
-      sum = truncated_sum(terms);
     }
+    const auto sums = truncated_sums(terms);
+    for (unsigned column = 0; column < columns; ++column) sum(column) = sums[column];
   }
 }
 
