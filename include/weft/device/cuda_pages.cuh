@@ -24,6 +24,7 @@
 #include <weft/core/range_set.hpp>
 #include <weft/device/arena.hpp>
 #include <weft/device/cuda_error.cuh>
+#include <weft/device/cuda_virtual_memory.cuh>
 #include <weft/device/memory_source.hpp>
 
 namespace weft {
@@ -36,54 +37,6 @@ struct CudaPageUse {
 };
 
 namespace detail {
-
-//! The driver's calls for it, looked up when the program runs: weft is not linked with the driver.
-//!
-//! **Source.** CUDA Driver API, "Virtual Memory Management".
-struct VirtualMemory {
-  decltype(&cuMemGetAllocationGranularity) granularity = nullptr;
-  decltype(&cuMemAddressReserve) reserve = nullptr;
-  decltype(&cuMemAddressFree) free = nullptr;
-  decltype(&cuMemCreate) create = nullptr;
-  decltype(&cuMemRelease) release = nullptr;
-  decltype(&cuMemMap) map = nullptr;
-  decltype(&cuMemUnmap) unmap = nullptr;
-  decltype(&cuMemSetAccess) set_access = nullptr;
-
-  //! Null if the driver has them not.
-  static const VirtualMemory* of_driver() {
-    static const VirtualMemory calls;
-    return calls.set_access == nullptr ? nullptr : &calls;
-  }
-
- private:
-  VirtualMemory() {
-    static_cast<void>(find("cuMemGetAllocationGranularity", granularity) &&
-                      find("cuMemAddressReserve", reserve) && find("cuMemAddressFree", free) &&
-                      find("cuMemCreate", create) && find("cuMemRelease", release) &&
-                      find("cuMemMap", map) && find("cuMemUnmap", unmap) &&
-                      find("cuMemSetAccess", set_access));
-  }
-
-  template <class Call>
-  static bool find(const char* name, Call& call) {
-    void* found = nullptr;
-    cudaDriverEntryPointQueryResult result{};
-#if CUDART_VERSION >= 12050
-    constexpr unsigned since = 12000;  // the calls as CUDA 12 has them
-    const cudaError_t status =
-        cudaGetDriverEntryPointByVersion(name, &found, since, cudaEnableDefault, &result);
-#else
-    const cudaError_t status = cudaGetDriverEntryPoint(name, &found, cudaEnableDefault, &result);
-#endif
-    if (status != cudaSuccess || result != cudaDriverEntryPointSuccess) {
-      cudaGetLastError();  // an error that is answered is over
-      return false;
-    }
-    call = reinterpret_cast<Call>(found);
-    return true;
-  }
-};
 
 //! Addresses that are reserved, and the pages of a GPU's memory behind parts of them.
 //!
