@@ -116,41 +116,6 @@ TEST_CASE("a row of equal elements becomes the bias") {
   CHECK(bit_difference(y.slice(1, 2).reshaped({16}), bias) == "");
 }
 
-TEST_CASE("a residual connection adds what dropout leaves of a branch and its bias") {
-  Cpu device;
-  for (const index_t N : row_counts) {
-    for (const index_t C : widths) {
-      for (const DropoutMask& mask : {DropoutMask(), some_dropped}) {
-        for (const bool with_bias : {false, true}) {
-          CAPTURE(N, C, mask.active(), with_bias);
-          const auto layout = make_layout(device, Lengths{N});
-          const auto keys = to_host(layout->keys);
-          const auto x = random_tensor(device, {N, C}, 1),
-                     branch = random_tensor(device, {N, C}, 2), b = random_tensor(device, {C}, 3),
-                     sum = nan_tensor(device, {N, C});
-          const auto bias = with_bias ? View<const float>(b) : View<const float>();
-          ops::residual(device, mask, layout->keys, x, branch, bias, sum);
-          const Matrix left = matrix(x), right = matrix(branch), shift = matrix(b);
-          const auto value = [&](index_t n, index_t c) {
-            return dropout_factor(mask, keys[static_cast<std::size_t>(n)], c) *
-                   (right(n, c) + (with_bias ? shift(0, c) : 0.0));
-          };
-          // Three roundings of the branch (bias, factor, sum) and one of x.
-          CHECK(difference(
-                    sum,
-                    matrix(N, C, [&](index_t n, index_t c) { return left(n, c) + value(n, c); }),
-                    matrix(N, C, [&](index_t n, index_t c) {
-                      return unit_roundoff *
-                             (std::abs(left(n, c)) + 3 * std::abs(value(n, c)) + 1e-3);
-                    })) == "");
-          ops::residual(device, mask, layout->keys, x, branch, bias, branch);
-          CHECK(bit_difference(branch, sum) == "");
-        }
-      }
-    }
-  }
-}
-
 TEST_CASE("the fused residual connection and layer norm have the bits of the two") {
   Cpu device;
   for (const index_t N : row_counts) {
@@ -313,16 +278,6 @@ TEST_CASE("what does not fit a layer norm is refused") {
   CHECK(norm(x, c3, c2, x, m3) == "layer_norm: gain is (3), should be (2)");
   CHECK(norm(x, c2, c3, x, m3) == "layer_norm: bias is (3), should be (2)");
   CHECK(norm(x, c2, c2, x, m2) == "layer_norm: moments is (2), should be (3)");
-
-  const auto add = [&](const auto& branch, View<const float> bias, const auto& sum) {
-    return message_of<ShapeError>([&] { ops::residual(device, {}, keys, x, branch, bias, sum); });
-  };
-  CHECK(add(wide, {}, x) == "residual: branch is (3, 4), should be (3, 2)");
-  CHECK(add(x, {}, wide) == "residual: sum is (3, 4), should be (3, 2)");
-  CHECK(add(x, c3, x) == "residual: branch_bias is (3), should be (2)");
-  const auto tall = nan_tensor(device, {4, 2});
-  CHECK(message_of<ShapeError>([&] { ops::residual(device, {}, keys, tall, tall, {}, tall); }) ==
-        "residual: keys is (3), should be (4)");
 
   const auto fused = [&](const auto& branch, View<const float> branch_bias, const auto& gain,
                          const auto& bias, const auto& moments) {

@@ -7,7 +7,7 @@
 
 #include <weft/nn/context.hpp>
 #include <weft/nn/module.hpp>
-#include <weft/ops/layer_norm.hpp>
+#include <weft/ops/residual.hpp>
 #include <weft/tensor/sequences.hpp>
 
 namespace weft::nn {

@@ -12,7 +12,8 @@
 #include <weft/nn/parameter.hpp>
 #include <weft/ops/dropout.hpp>
 #include <weft/ops/factor.hpp>
-#include <weft/ops/layer_norm.hpp>
+#include <weft/ops/residual.hpp>
+#include <weft/ops/write.hpp>
 #include <weft/tensor/sequences.hpp>
 
 namespace weft::nn {

@@ -17,6 +17,7 @@
 #include <weft/core/trace.hpp>
 #include <weft/core/tree_pairs.hpp>
 #include <weft/nn/context.hpp>
+#include <weft/nn/gradients.hpp>
 #include <weft/nn/units.hpp>
 #include <weft/ops/factor.hpp>
 #include <weft/ops/reduce.hpp>

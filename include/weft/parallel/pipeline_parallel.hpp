@@ -22,6 +22,7 @@
 #include <weft/core/fingerprint.hpp>
 #include <weft/core/version.hpp>
 #include <weft/device/cpu.hpp>
+#include <weft/nn/gradients.hpp>
 #include <weft/nn/initialize.hpp>
 #include <weft/ops/blocks.hpp>
 #include <weft/ops/factor.hpp>

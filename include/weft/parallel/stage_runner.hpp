@@ -20,6 +20,7 @@
 #include <weft/core/index.hpp>
 #include <weft/core/philox.hpp>
 #include <weft/nn/context.hpp>
+#include <weft/nn/gradients.hpp>
 #include <weft/nn/module.hpp>
 #include <weft/nn/put_off.hpp>
 #include <weft/ops/factor.hpp>
