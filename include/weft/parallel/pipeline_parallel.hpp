@@ -24,12 +24,12 @@
 #include <weft/device/cpu.hpp>
 #include <weft/nn/gradients.hpp>
 #include <weft/nn/initialize.hpp>
-#include <weft/ops/blocks.hpp>
 #include <weft/ops/factor.hpp>
 #include <weft/ops/reduce.hpp>
 #include <weft/optim/adam.hpp>
 #include <weft/parallel/accumulated_batches.hpp>
 #include <weft/parallel/bucket_plan.hpp>
+#include <weft/parallel/divided_blocks.hpp>
 #include <weft/parallel/gradient_exchange.hpp>
 #include <weft/parallel/objective.hpp>
 #include <weft/parallel/over_ranks.hpp>
@@ -101,6 +101,7 @@ class PipelineParallel : public OverRanks<C> {
         replicas_(communicator.split(rank_in_pipe(), replica())),
         plan_(plan_buckets_of_ranges(layout_, places_.trained(rank_in_pipe()), buckets),
               places_.trained(rank_in_pipe()), replicas_.size()),
+        divided_(places_.divided_blocks(), objective_.layout().trained, plan_.owned(replica())),
         state_(device, objective_.layout(), values_of_root(), optimizer,
                loss_scale_of<Loss>(recipe), owned(), present()),
         moving_(comm::device_communicator(device, pipeline_, comm::PostedBy::pair)),
@@ -376,7 +377,7 @@ class PipelineParallel : public OverRanks<C> {
     comm::all_gather_ranges(pipeline_, sums.data(),
                             [&](int r) { return ranges[static_cast<std::size_t>(r)]; },
                             {"all_gather", "squared sums", comm::Purpose::none, state_.steps()});
-    add_divided_blocks(sums);
+    divided_.find_squares(*device_, *communicator_, gradients_.data(), state_.steps(), sums);
     return ops::ordered_sum(sums);
   }
 
@@ -389,56 +390,7 @@ class PipelineParallel : public OverRanks<C> {
     for_tied([&](const nn::TiedGradient& use, int, int owner) {
       if (rank_in_pipe() == owner) commit(use.from, use.size);
     });
-    clear_divided_blocks();
-  }
-
-  //! Of a divided block this rank computes a part, and `exchange_` reads all of it. (What it finds
-  //! is replaced by `add_divided_blocks`; but memory that nobody has written is not read.)
-  void clear_divided_blocks() {
-    for (const index_t block : places_.divided_blocks()) {
-      const index_t begin = block * ops::block_size;
-      const index_t size = std::min(ops::block_size, objective_.layout().trained - begin);
-      device_->commit(gradients_.data() + begin, size * index_t{sizeof(float)});
-      device_->clear(gradients_.data() + begin, size * index_t{sizeof(float)});
-    }
-  }
-
-  //! The sums of blocks that several ranks have parts of, on every rank.
-  void add_divided_blocks(std::vector<double>& sums) {
-    const auto divided = places_.divided_blocks();
-    if (divided.empty()) return;
-    const auto count = std::ssize(divided);
-    const auto bytes_of = [](index_t n) { return n * index_t{sizeof(float)}; };
-    Tensor<float, D> gradients(*device_, {count * ops::block_size});
-    device_->clear(gradients.data(), bytes_of(gradients.size()));
-    float* at = gradients.data();
-    for (const index_t block : divided) {
-      const index_t begin = block * ops::block_size;
-      for (const Range mine : plan_.owned(replica())) {
-        const Range part{std::max(mine.begin, begin), std::min(mine.end, begin + ops::block_size)};
-        if (part.size() > 0) {
-          device_->copy(at + (part.begin - begin), gradients_.data() + part.begin,
-                        bytes_of(part.size()));
-        }
-      }
-      at += ops::block_size;
-    }
-    // Of each number all ranks but one have 0: the sum is the number itself.
-    auto numbers = to_host(gradients);
-    comm::all_reduce(*communicator_, std::span(numbers),
-                     {"all_reduce", "divided blocks", comm::Purpose::none, state_.steps()});
-    device_->upload(gradients.data(), numbers.data(), bytes_of(gradients.size()));
-    const Tensor<double, D> squares(*device_, {count});
-    for (index_t i = 0; i < count; ++i) {
-      const index_t size =
-          objective_.layout().trained - divided[static_cast<std::size_t>(i)] * ops::block_size;
-      ops::sum_of_squares(*device_, std::min(ops::block_size, size), 0, 1,
-                          gradients.data() + i * ops::block_size, squares.data() + i);
-    }
-    const auto found = to_host(squares);
-    for (std::size_t i = 0; i < divided.size(); ++i) {
-      sums[static_cast<std::size_t>(divided[i])] = found[i];
-    }
+    divided_.clear(*device_, gradients_.data());
   }
 
   D* device_;
@@ -451,6 +403,7 @@ class PipelineParallel : public OverRanks<C> {
   C pipeline_;  // the ranks of this replica
   C replicas_;  // the ranks with the same stages
   ShardPlan plan_;
+  DividedBlocks divided_;
   TrainingState<Optimizer, D> state_;  // which may reserve memory, as not all devices with NCCL do
   DeviceC moving_;                     // pipeline_, for what lies on the device
   GradientExchange<D, C> exchange_;
