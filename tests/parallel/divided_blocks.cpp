@@ -26,13 +26,18 @@ TEST_CASE("every rank finds the squares of a block that ranks have parts of, as 
   const auto whole = testing::random_tensor(one, {parameters}, 1);
   std::vector<double> expected(4);
   ops::sum_of_squares(one, parameters, 0, 4, whole.data(), expected.data());
-  std::atomic<int> found{0};
+  std::atomic<int> cleared{0}, found{0};
   comm::launch_threads(3, comm::Timeout(60), [&](comm::ThreadCommunicator& communicator) {
     Cpu device;
     const auto& mine = owned[communicator.rank()];
     const auto gradients = testing::nan_tensor(device, {parameters});
     const DividedBlocks divided({1, 3}, parameters, mine);
     divided.clear(device, gradients.data());
+    const auto is_clear = [&](index_t at) { return gradients.data()[at] == 0.0f; };
+    if (is_clear(block) && is_clear(2 * block - 1) && is_clear(parameters - 1) && !is_clear(0) &&
+        !is_clear(2 * block)) {
+      ++cleared;
+    }
     for (const Range part : mine) {
       std::copy(whole.data() + part.begin, whole.data() + part.end, gradients.data() + part.begin);
     }
@@ -40,6 +45,7 @@ TEST_CASE("every rank finds the squares of a block that ranks have parts of, as 
     divided.find_squares(device, communicator, gradients.data(), 0, sums);
     if (sums == std::vector{-1.0, expected[1], -1.0, expected[3]}) ++found;
   });
+  CHECK(cleared == 3);
   CHECK(found == 3);
 }
 

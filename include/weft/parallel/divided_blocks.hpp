@@ -24,13 +24,13 @@ namespace weft::parallel {
 //! block in one order; so each rank has to have all of it for that.
 class DividedBlocks {
  public:
-  //! The numbers of these blocks, of so many parameters; of which this rank updates the ranges
-  //! `mine`.
+  //! `blocks`: their numbers, among so many parameters. `mine`: the ranges that this rank updates.
   DividedBlocks(std::vector<index_t> blocks, index_t parameters, std::vector<Range> mine)
       : blocks_(std::move(blocks)), parameters_(parameters), mine_(std::move(mine)) {}
 
-  //! Has memory for all of each block, and zeros there. (What a sum finds in the parts of other
-  //! ranks is replaced by `find_squares`; but memory that nobody has written is not read.)
+  //! Commits memory for all of each block, with zeros. (`GradientExchange` sums the squares of
+  //! whole blocks, with the parts of other ranks; `find_squares` replaces those sums. But memory
+  //! that nobody has written is not read.)
   template <class D>
   void clear(D& device, float* gradients) const {
     for (const index_t block : blocks_) {

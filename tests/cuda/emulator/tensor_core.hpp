@@ -21,8 +21,8 @@ struct Tf32 {
 
 //! What a tensor core adds up at once, for columns of terms. It shifts the terms to the exponent of
 //! the largest, with a bit behind a float's, and cuts off what comes later, of the terms and of
-//! their sum. (Columns, as a compiler then takes several at a time: this is a third of attention's
-//! time.)
+//! their sum. (Columns, as a compiler then takes several at a time: one by one they were a third of
+//! attention's time.)
 //!
 //! **Source.** Fasi, Higham, Mikaitis, Pranesh 2021, "Numerical behavior of NVIDIA tensor cores",
 //! PeerJ Computer Science 7:e330.
@@ -32,7 +32,7 @@ std::array<float, C> truncated_sums(const double (&terms)[N][C]) {
   for (const auto& row : terms) {
     for (std::size_t c = 0; c < C; ++c) largest[c] = std::max(largest[c], std::abs(row[c]));
   }
-  double unit[C], units[C];
+  double unit[C], per_unit[C];
   for (std::size_t c = 0; c < C; ++c) {
     // A number's exponent alone is a power of two. Zeros and infinities have the same sum by any
     // unit.
@@ -40,10 +40,10 @@ std::array<float, C> truncated_sums(const double (&terms)[N][C]) {
     const std::uint64_t bits = std::bit_cast<std::uint64_t>(largest[c]) & exponent;
     const double power = bits == 0 || bits == exponent ? 1.0 : std::bit_cast<double>(bits);
     unit[c] = power * 0x1p-24;
-    units[c] = 0x1p24 / power;
+    per_unit[c] = 0x1p24 / power;
   }
   for (const auto& row : terms) {
-    for (std::size_t c = 0; c < C; ++c) sums[c] += std::trunc(row[c] * units[c]) * unit[c];
+    for (std::size_t c = 0; c < C; ++c) sums[c] += std::trunc(row[c] * per_unit[c]) * unit[c];
   }
   std::array<float, C> rounded;
   for (std::size_t c = 0; c < C; ++c) {
