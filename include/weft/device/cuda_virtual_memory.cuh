@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
-//! @file A driver's calls for memory of a GPU and addresses apart.
+//! @file The driver's calls for virtual memory: addresses, and a GPU's memory behind them.
 #pragma once
 
 #include <cuda.h>

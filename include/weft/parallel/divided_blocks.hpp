@@ -41,7 +41,11 @@ class DividedBlocks {
   }
 
   //! Replaces the blocks' places in `sums`, of the squares of each block, on every rank. All ranks
-  //! call it.
+  //! call it, with the number of the update.
+  //!
+  //! **Shapes.** gradients: an element for each parameter. sums: one for each block of them.
+  //! **Cost.** Where there are such blocks the host waits for the device, and for all ranks.
+  //! **Errors.** CommunicatorAborted.
   template <class D, comm::Communicator C>
   void find_squares(D& device, C& communicator, const float* gradients, index_t update,
                     std::span<double> sums) const {
