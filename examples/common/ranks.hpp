@@ -1,11 +1,17 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
-//! @file Ranks that `mpirun` or `srun` started, or threads of this process.
+//! @file Ranks that `mpirun`, `srun` or `torchrun` started, or threads of this process.
 #pragma once
 
 #include <weft/comm/any_communicator.hpp>
 #include <weft/comm/environment.hpp>
 #include <weft/comm/launch_ranks.hpp>
+#if WEFT_NCCL
+#include <cstdio>
+
+#include <weft/comm/launch_gpu_ranks.cuh>
+#include <weft/device/cuda.cuh>
+#endif
 
 namespace examples {
 
@@ -15,21 +21,32 @@ inline const weft::comm::Environment& environment() {
   return read;
 }
 
-//! Which of this machine's devices a rank has: one each for the ranks that are here.
-inline int device_of(const weft::comm::AnyCommunicator& communicator) {
-  const bool is_thread = environment().launcher == weft::comm::Launcher::none;
-  return is_thread ? communicator.rank() : environment().local_rank;
+//! Which of this machine's devices a rank has.
+inline int local_index(const weft::comm::AnyCommunicator& communicator) {
+  return weft::comm::local_index(environment(), communicator);
 }
 
 //! Calls `program(communicator)` on every rank, and returns what it does on the first.
 template <class Program>
 int launch(int ranks, double timeout_s, const Program& program) {
   int result = 0;
-  weft::comm::launch_ranks(environment(), ranks, weft::comm::Timeout(timeout_s),
-                           [&](weft::comm::AnyCommunicator& communicator) {
-                             const int ended = program(communicator);
-                             if (communicator.rank() == 0) result = ended;
-                           });
+  const auto on_rank = [&](weft::comm::AnyCommunicator& communicator) {
+#if WEFT_NCCL
+    if (communicator.rank() == 0 && communicator.size() > 1) {
+      std::fprintf(stderr, "what lies on GPUs goes %s\n",
+                   communicator.reaches<weft::Cuda>() ? "over NCCL"
+                                                      : "by way of the host: ranks share a GPU");
+    }
+#endif
+    const int ended = program(communicator);
+    if (communicator.rank() == 0) result = ended;
+  };
+  const weft::comm::Timeout timeout(timeout_s);
+#if WEFT_NCCL
+  weft::comm::launch_gpu_ranks(environment(), ranks, timeout, on_rank);
+#else
+  weft::comm::launch_ranks(environment(), ranks, timeout, on_rank);
+#endif
   return result;
 }
 

@@ -33,7 +33,7 @@ struct Pipeline : Named {
       weft::PipelineParallel<Model, Loss, shard, weft::optim::Sgd, examples::Device, Communicator>;
 
   Pipeline(Communicator of_rank, int threads)
-      : communicator(std::move(of_rank)), device(threads, examples::device_of(communicator)) {}
+      : communicator(std::move(of_rank)), device(threads, examples::local_index(communicator)) {}
 
   static int default_ranks() { return std::max(examples::environment().size, Named::ranks); }
   bool is_root() const { return communicator.rank() == 0; }

@@ -34,7 +34,7 @@ struct Distributed {
       : Distributed(Communicator(weft::comm::SelfCommunicator()), threads, {}) {}
   Distributed(Communicator of_rank, int threads, weft::Exchange exchange_of_ranks)
       : communicator(std::move(of_rank)),
-        device(threads, examples::device_of(communicator)),
+        device(threads, examples::local_index(communicator)),
         exchange(exchange_of_ranks) {}
 
   static int default_devices() { return examples::environment().size; }

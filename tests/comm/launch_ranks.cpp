@@ -41,6 +41,15 @@ TEST_CASE("what torchrun starts is a rank over connections") {
   CHECK(rank == 0);
 }
 
+TEST_CASE("ranks have devices of their machine") {
+  launch_threads(2, Timeout(20.0), [](ThreadCommunicator& threads) {
+    const AnyCommunicator communicator(threads);
+    const Environment process{.launcher = Launcher::slurm, .rank = 5, .size = 8, .local_rank = 3};
+    if (local_index(process, communicator) != 3) throw Error("not the process's");
+    if (local_index({}, communicator) != threads.rank()) throw Error("not the thread's");
+  });
+}
+
 TEST_CASE("ranks that a launcher did not start, or not for this, are refused") {
   CHECK(refused({.launcher = Launcher::open_mpi, .size = 2}, 3) ==
         "3 ranks were asked for, but mpirun started 2");

@@ -9,7 +9,11 @@
 #include <thread>
 #include <vector>
 
+#include <weft/comm/any_communicator.hpp>
 #include <weft/comm/launch.hpp>
+// [include]
+#include <weft/comm/launch_gpu_ranks.cuh>
+// [include]
 #include <weft/comm/nccl.cuh>
 
 #include "updates.hpp"
@@ -91,9 +95,11 @@ TEST_CASE("ranks over NCCL end with the bits of one device", "[nccl][large]") {
   for (const int ranks : {2, 3}) {
     CAPTURE(ranks);
     if (!takes_ranks(ranks)) continue;
-    for (const auto& values : on_ranks(ranks, distributed_updates<Zero<0>, Nccl>)) {
-      CHECK(values == expected);
-    }
+    const auto replicas = [](const Nccl& nccl) {
+      comm::AnyCommunicator any(nccl);
+      return distributed_updates<Zero<0>>(any);
+    };
+    for (const auto& values : on_ranks(ranks, replicas)) CHECK(values == expected);
     for (const auto& values : on_ranks(ranks, distributed_updates<Zero<3>, Nccl>)) {
       CHECK(values == expected);
     }
@@ -104,6 +110,35 @@ TEST_CASE("stages over NCCL end with the bits of one device", "[nccl][large]") {
   if (!takes_ranks(2)) return;
   const auto expected = stages_on_one_gpu();
   for (const auto& values : on_ranks(2, pipeline_updates<Nccl>)) CHECK(values == expected);
+}
+
+TEST_CASE("ranks with GPUs of their own send by NCCL, others by way of the host", "[nccl][large]") {
+  // [alias]
+  using Train = DistributedDataParallel<SmallModel, SmallLoss, Zero<0>, optim::Adam, Cuda,
+                                        comm::AnyCommunicator>;
+  // [alias]
+  const auto expected = updates_on_one_gpu();
+  const auto environment = comm::Environment();  // without a launcher
+  int gpus = 0;
+  REQUIRE(cudaGetDeviceCount(&gpus) == cudaSuccess);
+  for (const int ranks : {gpus, gpus + 1}) {
+    CAPTURE(ranks);
+    const auto all = static_cast<std::size_t>(ranks);
+    std::vector<int> by_nccl(all);
+    std::vector<std::vector<float>> ended(all);
+    // [launch]
+    const auto program = [&](comm::AnyCommunicator& communicator) {
+      Cuda gpu(/*threads=*/1, comm::local_index(environment, communicator));
+      Train train(gpu, communicator, small_objective(), optim::Adam(), ddp_recipe);
+      const auto rank = static_cast<std::size_t>(communicator.rank());
+      ended[rank] = five_updates<train::DeviceBatch>(train);
+      by_nccl[rank] = communicator.reaches<Cuda>();
+    };
+    comm::launch_gpu_ranks(environment, ranks, comm::default_timeout, program);
+    // [launch]
+    CHECK(by_nccl == std::vector(all, ranks <= gpus ? 1 : 0));
+    CHECK(ended == std::vector(all, expected));
+  }
 }
 
 TEST_CASE("a rank that is late in NCCL is named", "[nccl][large]") {

@@ -10,12 +10,15 @@
 #include <utility>
 
 #include <weft/comm/communicator.hpp>
+#include <weft/comm/device_communicator.hpp>
 
 namespace weft::comm {
 
-//! Any communicator: a program compiled once runs on threads or on processes.
+//! Any communicator: a program compiled once runs on threads or on processes, and on GPUs with NCCL
+//! or without.
 //!
-//! Copies are the same communicator. **Cost.** A virtual call for each batch of messages.
+//! Copies are the same communicator. What lies on a device goes as the communicator that it holds
+//! carries it. **Cost.** A virtual call for each batch of messages.
 class AnyCommunicator {
  public:
   //! The messages of one `post`.
@@ -52,9 +55,20 @@ class AnyCommunicator {
       Communicator<C> explicit AnyCommunicator(C communicator)
       : held_(std::make_shared<Of<C>>(std::move(communicator))) {}
 
+  //! What carries `device`'s memory between the ranks of `hosts`: what the communicator that this
+  //! holds has for such devices (`C::Device`), and by way of the host if it has nothing.
+  template <class D>
+  AnyCommunicator(D& device, AnyCommunicator hosts, PostedBy posted_by)
+      : AnyCommunicator(hosts.on_device(device, posted_by)) {}
+
   [[nodiscard]] int rank() const { return held_->rank(); }
   [[nodiscard]] int size() const { return held_->size(); }
   [[nodiscard]] Timeout timeout() const { return held_->timeout(); }
+  //! Whether the communicator that it holds carries the memory of devices of type D itself.
+  template <class D>
+  [[nodiscard]] bool reaches() const {
+    return dynamic_cast<const Reaches<D>*>(held_.get()) != nullptr;
+  }
 
   void post(std::span<const Message> messages, const Purpose& purpose, Transfer& transfer) {
     held_->post(messages, purpose, transfer);
@@ -63,6 +77,13 @@ class AnyCommunicator {
   [[nodiscard]] AnyCommunicator split(int color, int key) { return held_->split(color, key); }
 
  private:
+  //! Of a communicator that carries the memory of devices of type D.
+  template <class D>
+  struct Reaches {
+    virtual ~Reaches() = default;
+    virtual AnyCommunicator on_device(D&, PostedBy) = 0;
+  };
+
   struct Interface {
     virtual ~Interface() = default;
     virtual int rank() const = 0;
@@ -74,8 +95,8 @@ class AnyCommunicator {
   };
 
   template <class C>
-  struct Of final : Interface {
-    explicit Of(C held) : communicator(std::move(held)) {}
+  struct Holder : Interface {
+    explicit Holder(C held) : communicator(std::move(held)) {}
 
     int rank() const override { return communicator.rank(); }
     int size() const override { return communicator.size(); }
@@ -98,9 +119,40 @@ class AnyCommunicator {
     C communicator;
   };
 
+  template <class C>
+  struct Of final : Holder<C> {
+    using Holder<C>::Holder;
+  };
+
+  template <class C>
+  requires requires { typename C::Device; }
+  struct Of<C> final : Holder<C>, Reaches<typename C::Device> {
+    using D = typename C::Device;
+    using Holder<C>::Holder;
+
+    AnyCommunicator on_device(D& device, PostedBy posted_by) override {
+      return AnyCommunicator(DeviceCommunicator<D, C>(device, this->communicator, posted_by));
+    }
+  };
+
+  template <class D>
+  [[nodiscard]] AnyCommunicator on_device(D& device, PostedBy posted_by) {
+    if (auto* reaches = dynamic_cast<Reaches<D>*>(held_.get())) {
+      return reaches->on_device(device, posted_by);
+    }
+    return AnyCommunicator(StagedCommunicator<D, AnyCommunicator>(device, *this, posted_by));
+  }
+
   std::shared_ptr<Interface> held_;
 };
 
 static_assert(Communicator<AnyCommunicator>);
+
+//! A device's memory goes as the communicator that it holds carries it.
+template <class D>
+struct DeviceCommunicatorOf<D, AnyCommunicator> {
+  //! any, too
+  using Type = AnyCommunicator;
+};
 
 }  // namespace weft::comm

@@ -15,6 +15,13 @@
 
 namespace weft::comm {
 
+//! Which of this machine's devices a rank of `launch_ranks` has: one each for the ranks that are
+//! here, be they processes or threads.
+template <Communicator C>
+[[nodiscard]] int local_index(const Environment& environment, const C& communicator) {
+  return environment.launcher == Launcher::none ? communicator.rank() : environment.local_rank;
+}
+
 //! Calls `program(communicator)`, with an AnyCommunicator, for every rank that lives in this
 //! process.
 //!

@@ -39,6 +39,7 @@ template <Communicator Host>
 class NcclCommunicator {
  public:
   using Transfer = typename Host::Transfer;
+  using Device = Cuda;  //!< whose memory it carries, as AnyCommunicator asks
 
   //! Wraps the communicator of the processes.
   explicit NcclCommunicator(Host host) : host_(std::move(host)) {}

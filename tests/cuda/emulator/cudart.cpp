@@ -243,8 +243,9 @@ cudaError_t cudaDeviceGetPCIBusId(char* id, int, int) {
   *id = '\0';
   return cudaSuccess;
 }
-cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int) {
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int gpu) {
   *properties = {};
+  properties->uuid.bytes[0] = static_cast<char>(gpu + 1);
   std::strcpy(properties->name, "an emulated GPU");
   properties->major = 9;
   properties->minor = 0;

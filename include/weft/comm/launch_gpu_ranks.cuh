@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Runs a program on ranks with GPUs. Needs <nccl.h> and its library.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <iterator>
+#include <set>
+#include <span>
+#include <string_view>
+
+#include <cuda_runtime_api.h>
+
+#include <weft/comm/any_communicator.hpp>
+#include <weft/comm/collectives.hpp>
+#include <weft/comm/environment.hpp>
+#include <weft/comm/launch_ranks.hpp>
+#include <weft/comm/nccl.cuh>
+
+namespace weft::comm {
+
+//! What NCCL's kernels need to wait for other ranks beside each other. Variables that are set stay
+//! as they are.
+//!
+//! Before the process asks for a GPU: the driver reads them then.
+inline void set_nccl_environment() {
+  setenv("CUDA_MODULE_LOADING", "EAGER", /*overwrite=*/0);
+  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", /*overwrite=*/0);
+}
+
+//! Whether no two ranks are on one GPU; `index` is that of the rank's device. Ranks of different
+//! machines never are. All ranks ask together.
+template <Communicator C>
+[[nodiscard]] bool have_own_gpus(C& communicator, int index) {
+  int gpus = 0;
+  cudaDeviceProp gpu{};  // what there is none of stays alike on all ranks
+  if (cudaGetDeviceCount(&gpus) == cudaSuccess && gpus > 0) {
+    cudaGetDeviceProperties(&gpu, index % gpus);
+  }
+  constexpr std::size_t bytes = sizeof(gpu.uuid.bytes);
+  const auto all = all_gather(communicator, std::span<const char>(gpu.uuid.bytes), {"naming GPUs"});
+  std::set<std::string_view> different;
+  for (std::size_t i = 0; i < all.size(); i += bytes) different.emplace(&all[i], bytes);
+  return std::ssize(different) == communicator.size();
+}
+
+//! As `launch_ranks`, for a program whose ranks have `Cuda` devices, each with `local_index`: their
+//! memory goes over NCCL where every rank has a GPU of its own, and by way of the host elsewhere.
+//!
+//!     comm::launch_gpu_ranks(environment, ranks, timeout, [&](comm::AnyCommunicator& ranks) {
+//!       Cuda gpu(1, comm::local_index(environment, ranks));
+//!       DistributedDataParallel<Model, Loss, Zero<1>, optim::Adam, Cuda, comm::AnyCommunicator>
+//!           train(gpu, ranks, ...);
+//!     });
+//!
+//! Before the process asks for a GPU: as `set_nccl_environment`, which it calls for several ranks.
+template <class Program>
+void launch_gpu_ranks(const Environment& environment, int ranks, Timeout timeout,
+                      const Program& program) {
+  if (ranks > 1) set_nccl_environment();
+  launch_ranks(environment, ranks, timeout, [&](AnyCommunicator& hosts) {
+    const bool by_nccl = have_own_gpus(hosts, local_index(environment, hosts));
+    AnyCommunicator communicator = by_nccl ? AnyCommunicator(NcclCommunicator(hosts)) : hosts;
+    program(communicator);
+  });
+}
+
+}  // namespace weft::comm
