@@ -458,7 +458,7 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* fu
   *attributes = {};
   attributes->sharedSizeBytes = entry->kernel->static_shared_bytes;
   attributes->maxThreadsPerBlock = static_cast<int>(entry->kernel->most_threads);
-  attributes->ptxVersion = attributes->binaryVersion = 80;
+  attributes->ptxVersion = attributes->binaryVersion = entry->kernel->architecture;
   return cudaSuccess;
 }
 cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {

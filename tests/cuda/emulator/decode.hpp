@@ -613,6 +613,10 @@ class Module {
  public:
   explicit Module(std::string_view text) : text_(without(without(text, "/*", "*/"), "//", "\n")) {
     statements_ = statements_of(text_);
+    constexpr std::string_view target = ".target sm_";
+    if (const auto at = text_.find(target); at != std::string::npos) {
+      architecture_ = std::atoi(text_.c_str() + at + target.size());
+    }
     for (std::size_t i = 0; i < statements_.size(); ++i) {
       const auto statement = statements_[i];
       if (const auto entry = statement.find(".entry"); entry != std::string_view::npos) {
@@ -645,6 +649,7 @@ class Module {
     if (entry == entries_.end()) return nullptr;
     auto kernel = std::make_unique<Kernel>();
     kernel->name = name;
+    kernel->architecture = architecture_;
     Decoder decoder(*kernel, shared_, globals_);
     const auto [head, last] = entry->second;
     const auto heading = statements_[head];
@@ -666,6 +671,7 @@ class Module {
 
  private:
   std::string text_;
+  int architecture_ = 0;
   std::vector<std::string_view> statements_;
   std::map<std::string, std::pair<std::size_t, std::size_t>> entries_;
   std::map<std::string_view, Variable> shared_;

@@ -85,6 +85,7 @@ enum class Special {
 
 struct Kernel {
   std::string name;
+  int architecture = 0;  // that its PTX is for: 80
   std::vector<std::size_t> parameter_offsets, parameter_bytes;
   std::size_t parameters = 0;  // bytes of all
   std::size_t most_threads = 1024;
