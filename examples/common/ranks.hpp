@@ -3,15 +3,16 @@
 //! @file Ranks that `mpirun`, `srun` or `torchrun` started, or threads of this process.
 #pragma once
 
+#include "device.hpp"
+
 #include <weft/comm/any_communicator.hpp>
 #include <weft/comm/environment.hpp>
 #include <weft/comm/launch_ranks.hpp>
 #if WEFT_NCCL
-#include <cstdio>
-
 #include <weft/comm/launch_gpu_ranks.cuh>
-#include <weft/device/cuda.cuh>
 #endif
+
+#include <cstdio>
 
 namespace examples {
 
@@ -26,18 +27,21 @@ inline int local_index(const weft::comm::AnyCommunicator& communicator) {
   return weft::comm::local_index(environment(), communicator);
 }
 
+#if WEFT_NCCL
+inline constexpr auto by_way_of_the_host = "by way of the host: ranks share a GPU";
+#else
+inline constexpr auto by_way_of_the_host = "by way of the host: compiled without NCCL";
+#endif
+
 //! Calls `program(communicator)` on every rank, and returns what it does on the first.
 template <class Program>
 int launch(int ranks, double timeout_s, const Program& program) {
   int result = 0;
   const auto on_rank = [&](weft::comm::AnyCommunicator& communicator) {
-#if WEFT_NCCL
-    if (communicator.rank() == 0 && communicator.size() > 1) {
+    if (!Device::on_host && communicator.rank() == 0 && communicator.size() > 1) {
       std::fprintf(stderr, "what lies on GPUs goes %s\n",
-                   communicator.reaches<weft::Cuda>() ? "over NCCL"
-                                                      : "by way of the host: ranks share a GPU");
+                   communicator.reaches<Device>() ? "over NCCL" : by_way_of_the_host);
     }
-#endif
     const int ended = program(communicator);
     if (communicator.rank() == 0) result = ended;
   };

@@ -130,9 +130,11 @@ TEST_CASE("ranks with GPUs of their own send by NCCL, others by way of the host"
     const auto program = [&](comm::AnyCommunicator& communicator) {
       Cuda gpu(/*threads=*/1, comm::local_index(environment, communicator));
       Train train(gpu, communicator, small_objective(), optim::Adam(), ddp_recipe);
+      // [launch]
       const auto rank = static_cast<std::size_t>(communicator.rank());
       ended[rank] = five_updates<train::DeviceBatch>(train);
       by_nccl[rank] = communicator.reaches<Cuda>();
+      // [launch]
     };
     comm::launch_gpu_ranks(environment, ranks, comm::default_timeout, program);
     // [launch]
@@ -190,6 +192,14 @@ TEST_CASE("ranks in an environment in which NCCL may hang are refused", "[nccl]"
                     Catch::Contains("CUDA_DEVICE_MAX_CONNECTIONS=32 (here \"8\")"));
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1);
   CHECK_NOTHROW(comm::detail::expect_nccl_environment());
+}
+
+TEST_CASE("what NCCL needs of the environment is not set once a GPU was asked for", "[nccl]") {
+  const Cuda device;
+  CHECK_NOTHROW(comm::set_nccl_environment());  // main has set it
+  unsetenv("CUDA_MODULE_LOADING");
+  CHECK_THROWS_WITH(comm::set_nccl_environment(), Catch::Contains("CUDA_MODULE_LOADING=EAGER has"));
+  setenv("CUDA_MODULE_LOADING", "EAGER", 1);
 }
 
 }  // namespace nccl_tests

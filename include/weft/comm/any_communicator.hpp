@@ -14,6 +14,18 @@
 
 namespace weft::comm {
 
+namespace detail {
+
+//! That a communicator says whose memory it carries, and does: not by way of the host.
+template <class C>
+concept CarriesDevice = requires {
+  typename C::Device;
+}
+&&!C::Device::on_host && !std::same_as<DeviceCommunicator<typename C::Device, C>,
+                                       StagedCommunicator<typename C::Device, C>>;
+
+}  // namespace detail
+
 //! Any communicator: a program compiled once runs on threads or on processes, and on GPUs with NCCL
 //! or without.
 //!
@@ -124,8 +136,7 @@ class AnyCommunicator {
     using Holder<C>::Holder;
   };
 
-  template <class C>
-  requires requires { typename C::Device; }
+  template <detail::CarriesDevice C>
   struct Of<C> final : Holder<C>, Reaches<typename C::Device> {
     using D = typename C::Device;
     using Holder<C>::Holder;

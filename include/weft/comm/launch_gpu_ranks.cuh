@@ -9,6 +9,7 @@
 #include <set>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include <cuda_runtime_api.h>
 
@@ -17,27 +18,42 @@
 #include <weft/comm/environment.hpp>
 #include <weft/comm/launch_ranks.hpp>
 #include <weft/comm/nccl.cuh>
+#include <weft/core/error.hpp>
+#include <weft/device/cuda.cuh>
+#include <weft/device/cuda_error.cuh>
 
 namespace weft::comm {
 
 //! What NCCL's kernels need to wait for other ranks beside each other. Variables that are set stay
-//! as they are.
+//! as they are. The driver reads them when the process first asks for a GPU.
 //!
-//! Before the process asks for a GPU: the driver reads them then.
+//! **Errors.** ArgumentError if one is not set and there has been a `Cuda` already. (That the
+//! process has asked in another way is not found.)
 inline void set_nccl_environment() {
-  setenv("CUDA_MODULE_LOADING", "EAGER", /*overwrite=*/0);
-  setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", /*overwrite=*/0);
+  constexpr std::pair<const char*, const char*> variables[] = {
+      {"CUDA_MODULE_LOADING", "EAGER"}, {"CUDA_DEVICE_MAX_CONNECTIONS", "32"}};
+  for (const auto& [name, value] : variables) {
+    if (std::getenv(name) == nullptr && Cuda::was_made()) {
+      throw ArgumentError(text("NCCL: ", name, "=", value, " has to be set before the process makes a ",
+                               "Cuda, which it has: launch its ranks first, or set it outside"));
+    }
+    setenv(name, value, /*overwrite=*/0);
+  }
 }
 
 //! Whether no two ranks are on one GPU; `index` is that of the rank's device. Ranks of different
-//! machines never are. All ranks ask together.
+//! machines never are. (Parts of one GPU, MIG, count as GPUs; NCCL may refuse them.) All ranks ask
+//! together.
+//!
+//! **Errors.** CudaError as `Cuda`'s if there is no GPU.
 template <Communicator C>
 [[nodiscard]] bool have_own_gpus(C& communicator, int index) {
+  using weft::detail::expect_success;
   int gpus = 0;
-  cudaDeviceProp gpu{};  // what there is none of stays alike on all ranks
-  if (cudaGetDeviceCount(&gpus) == cudaSuccess && gpus > 0) {
-    cudaGetDeviceProperties(&gpu, index % gpus);
-  }
+  cudaDeviceProp gpu{};
+  expect_success(cudaGetDeviceCount(&gpus), "looking for GPUs");
+  if (gpus == 0) throw CudaError("looking for GPUs: there is none");
+  expect_success(cudaGetDeviceProperties(&gpu, index % gpus), "asking for a GPU's name");
   constexpr std::size_t bytes = sizeof(gpu.uuid.bytes);
   const auto all = all_gather(communicator, std::span<const char>(gpu.uuid.bytes), {"naming GPUs"});
   std::set<std::string_view> different;
@@ -54,7 +70,8 @@ template <Communicator C>
 //!           train(gpu, ranks, ...);
 //!     });
 //!
-//! Before the process asks for a GPU: as `set_nccl_environment`, which it calls for several ranks.
+//! **Errors.** Those of `launch_ranks`, and, before the program is called, those of
+//! `have_own_gpus` and, for several ranks, of `set_nccl_environment`.
 template <class Program>
 void launch_gpu_ranks(const Environment& environment, int ranks, Timeout timeout,
                       const Program& program) {

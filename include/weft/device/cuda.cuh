@@ -56,6 +56,7 @@ class Cuda {
     detail::expect_success(cudaGetDeviceCount(&gpus), "looking for GPUs");
     if (gpus == 0) throw CudaError("looking for GPUs: there is none");
     gpu_ = index % gpus;
+    was_made_ = true;
     activate();
     find_code();
     detail::expect_success(cudaDeviceGetAttribute(&shared_bytes_of_block_,
@@ -81,6 +82,8 @@ class Cuda {
   [[nodiscard]] int index() const { return index_; }
   //! Which GPU it is on.
   [[nodiscard]] int gpu() const { return gpu_; }
+  //! Whether this process has made one: of its environment the driver has read what it reads.
+  [[nodiscard]] static bool was_made() { return was_made_; }
   //! How much shared memory a block of a kernel may have.
   [[nodiscard]] index_t shared_bytes_of_block() const { return shared_bytes_of_block_; }
   //! How much memory the GPU has, whoever uses it.
@@ -409,6 +412,8 @@ class Cuda {
       cudaGetLastError();  // another device of this GPU was first, or it has too many peers
     }
   }
+
+  static inline std::atomic<bool> was_made_ = false;
 
   int index_;
   ProductPrecision product_precision_ = ProductPrecision::float32;
