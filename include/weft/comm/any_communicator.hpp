@@ -16,13 +16,17 @@ namespace weft::comm {
 
 namespace detail {
 
-//! That a communicator says whose memory it carries, and does: not by way of the host.
+//! That a communicator says whose memory it carries.
 template <class C>
-concept CarriesDevice = requires {
+concept NamesDevice = requires {
   typename C::Device;
-}
-&&!C::Device::on_host && !std::same_as<DeviceCommunicator<typename C::Device, C>,
-                                       StagedCommunicator<typename C::Device, C>>;
+};
+
+//! And that it does: not by way of the host.
+template <class C>
+concept CarriesDevice = NamesDevice<C> && !C::Device::on_host &&
+                        !std::same_as<DeviceCommunicator<typename C::Device, C>,
+                                      StagedCommunicator<typename C::Device, C>>;
 
 }  // namespace detail
 

@@ -9,7 +9,6 @@
 #include <set>
 #include <span>
 #include <string_view>
-#include <utility>
 
 #include <cuda_runtime_api.h>
 
@@ -18,6 +17,7 @@
 #include <weft/comm/environment.hpp>
 #include <weft/comm/launch_ranks.hpp>
 #include <weft/comm/nccl.cuh>
+#include <weft/comm/nccl_connection.cuh>
 #include <weft/core/error.hpp>
 #include <weft/device/cuda.cuh>
 #include <weft/device/cuda_error.cuh>
@@ -30,12 +30,11 @@ namespace weft::comm {
 //! **Errors.** ArgumentError if one is not set and there has been a `Cuda` already. (That the
 //! process has asked in another way is not found.)
 inline void set_nccl_environment() {
-  constexpr std::pair<const char*, const char*> variables[] = {
-      {"CUDA_MODULE_LOADING", "EAGER"}, {"CUDA_DEVICE_MAX_CONNECTIONS", "32"}};
-  for (const auto& [name, value] : variables) {
+  for (const auto& [name, value] : detail::nccl_environment) {
     if (std::getenv(name) == nullptr && Cuda::was_made()) {
-      throw ArgumentError(text("NCCL: ", name, "=", value, " has to be set before the process makes a ",
-                               "Cuda, which it has: launch its ranks first, or set it outside"));
+      throw ArgumentError(text("NCCL: ", name, "=", value, " has to be set before the process ",
+                               "makes a Cuda, which it has: launch its ranks first, or set it ",
+                               "outside"));
     }
     setenv(name, value, /*overwrite=*/0);
   }
@@ -45,15 +44,12 @@ inline void set_nccl_environment() {
 //! machines never are. (Parts of one GPU, MIG, count as GPUs; NCCL may refuse them.) All ranks ask
 //! together.
 //!
-//! **Errors.** CudaError as `Cuda`'s if there is no GPU.
+//! **Errors.** As `Cuda::gpus`.
 template <Communicator C>
 [[nodiscard]] bool have_own_gpus(C& communicator, int index) {
-  using weft::detail::expect_success;
-  int gpus = 0;
   cudaDeviceProp gpu{};
-  expect_success(cudaGetDeviceCount(&gpus), "looking for GPUs");
-  if (gpus == 0) throw CudaError("looking for GPUs: there is none");
-  expect_success(cudaGetDeviceProperties(&gpu, index % gpus), "asking for a GPU's name");
+  weft::detail::expect_success(cudaGetDeviceProperties(&gpu, index % Cuda::gpus()),
+                               "asking for a GPU's name");
   constexpr std::size_t bytes = sizeof(gpu.uuid.bytes);
   const auto all = all_gather(communicator, std::span<const char>(gpu.uuid.bytes), {"naming GPUs"});
   std::set<std::string_view> different;

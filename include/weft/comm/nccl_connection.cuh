@@ -33,23 +33,26 @@ namespace weft::comm::detail {
 
 using weft::detail::expect_success;
 
+//! A variable of the environment.
+struct EnvironmentVariable {
+  const char *name, *value;
+};
+
 //! NCCL's kernels wait for other ranks. CUDA loads a kernel when it is first launched, unless it is
 //! told otherwise, and may wait for all that run then; and streams that share one of the GPU's
 //! queues wait for each other.
-//!
-//! **Errors.** ArgumentError unless the environment forbids both.
+inline constexpr EnvironmentVariable nccl_environment[] = {{"CUDA_MODULE_LOADING", "EAGER"},
+                                                           {"CUDA_DEVICE_MAX_CONNECTIONS", "32"}};
+
+//! **Errors.** ArgumentError unless the environment has both.
 inline void expect_nccl_environment() {
-  const auto value_of = [](const char* name) -> std::string_view {
-    const char* const value = std::getenv(name);
-    return value == nullptr ? "" : value;
-  };
-  const auto loading = value_of("CUDA_MODULE_LOADING");
-  const auto queues = value_of("CUDA_DEVICE_MAX_CONNECTIONS");
-  if (loading == "EAGER" && queues == "32") return;
-  throw ArgumentError(
-      text("NCCL: ranks may wait for each other without end, unless they are started with "
-           "CUDA_MODULE_LOADING=EAGER (here \"",
-           loading, "\") and CUDA_DEVICE_MAX_CONNECTIONS=32 (here \"", queues, "\")"));
+  for (const auto& [name, value] : nccl_environment) {
+    const char* const said = std::getenv(name);
+    if (said != nullptr && std::string_view(said) == value) continue;
+    throw ArgumentError(text("NCCL: ranks may wait for each other without end, unless they are ",
+                             "started with ", name, "=", value, " (here \"",
+                             said == nullptr ? "" : said, "\")"));
+  }
 }
 
 //! One communicator of NCCL's and the stream of its messages, which go in order.

@@ -51,11 +51,7 @@ class Cuda {
   //! for it.
   Cuda(int threads, int index) : index_(index), arena_(gpu_memory) {
     static_cast<void>(threads);
-    expect_driver();
-    int gpus = 0;
-    detail::expect_success(cudaGetDeviceCount(&gpus), "looking for GPUs");
-    if (gpus == 0) throw CudaError("looking for GPUs: there is none");
-    gpu_ = index % gpus;
+    gpu_ = index % gpus();
     was_made_ = true;
     activate();
     find_code();
@@ -82,6 +78,14 @@ class Cuda {
   [[nodiscard]] int index() const { return index_; }
   //! Which GPU it is on.
   [[nodiscard]] int gpu() const { return gpu_; }
+  //! How many GPUs this machine has. **Errors.** CudaError if none, or if the driver is too old.
+  [[nodiscard]] static int gpus() {
+    expect_driver();
+    int gpus = 0;
+    detail::expect_success(cudaGetDeviceCount(&gpus), "looking for GPUs");
+    if (gpus == 0) throw CudaError("looking for GPUs: there is none");
+    return gpus;
+  }
   //! Whether this process has made one: of its environment the driver has read what it reads.
   [[nodiscard]] static bool was_made() { return was_made_; }
   //! How much shared memory a block of a kernel may have.
