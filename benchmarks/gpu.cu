@@ -259,14 +259,26 @@ void attention_of_lengths(Cuda& device, index_t tokens, const std::vector<index_
   }
 }
 
+const ops::DropoutMask attention_dropout(0.1f, RandomKey(7, 8), 30);
+
+//! Heads of 64 channels in sequences as short as sentences, with dropout and without.
+void attention_of_sentences(Cuda& device, index_t tokens) {
+  const auto array = [&] { return numbers(device, {tokens, attention_channels}); };
+  const AttentionInputs inputs{array(), array(), array(), array()};
+  for (const index_t length : {32, 64}) {
+    for (const ops::DropoutMask& dropout : {ops::DropoutMask(), attention_dropout}) {
+      attention<64>(device, ProductPrecision::bfloat16, inputs, length, false, dropout);
+    }
+  }
+}
+
 void attention_with_dropout(Cuda& device, index_t tokens, index_t length) {
   const auto array = [&] { return numbers(device, {tokens, attention_channels}); };
   const AttentionInputs inputs{array(), array(), array(), array()};
-  const ops::DropoutMask dropout(0.1f, RandomKey(7, 8), 30);
   const auto precision = ProductPrecision::bfloat16;
-  attention<64>(device, precision, inputs, length, true, dropout);
-  attention<128>(device, precision, inputs, length, true, dropout);
-  attention<256>(device, precision, inputs, length, true, dropout);
+  attention<64>(device, precision, inputs, length, true, attention_dropout);
+  attention<128>(device, precision, inputs, length, true, attention_dropout);
+  attention<256>(device, precision, inputs, length, true, attention_dropout);
 }
 
 Tensor<float, Cuda> zeros(Cuda& device, index_t n) {
@@ -504,6 +516,7 @@ std::vector<Suite> suites(bool is_small) {
          [](Cuda& device) { encoder_layer<128, 16, 512>(device, "encoder_layer", 1, 5); }},
         {"adam", [](Cuda& device) { adam(device, 10'000); }},
         {"attention", [](Cuda& device) { attention_of_lengths(device, 48, {24}); }},
+        {"attention_of_sentences", [](Cuda& device) { attention_of_sentences(device, 64); }},
         {"attention_with_dropout", [](Cuda& device) { attention_with_dropout(device, 128, 64); }},
         {"translate",
          [](Cuda& device) { translate<toy_translation>(device, "translate_toy", 100, 3, 8); }},
@@ -529,6 +542,7 @@ std::vector<Suite> suites(bool is_small) {
        [](Cuda& device) {
          attention_of_lengths(device, 16384, {512, 2048, 8192, 16384});
        }},
+      {"attention_of_sentences", [](Cuda& device) { attention_of_sentences(device, 16384); }},
       {"attention_with_dropout", [](Cuda& device) { attention_with_dropout(device, 16384, 1024); }},
       {"translate",
        [](Cuda& device) { translate<big>(device, "translate_big", 32768, 64, 32); }},

@@ -244,6 +244,13 @@ def attention_of_lengths():
                         lambda: attention(48 if SMALL else 16384, length, size, causal))
 
 
+def attention_of_sentences():
+    for length in (32, 64):
+        for dropout in (0.0, 0.1):
+            attempt(f"attention.head_64.length_{length}", "torch_sdpa_bfloat16",
+                    lambda: attention(64 if SMALL else 16384, length, 64, False, dropout))
+
+
 def attention_with_dropout():
     for size in (64, 128, 256):
         attempt(f"attention.head_{size}.dropout", "torch_sdpa_bfloat16",
@@ -257,6 +264,7 @@ SUITES = {
     "encoder_layer": lambda: encoder_layer(*((1, 5) if SMALL else (50, 80))),
     "adam": lambda: attempt("adam", "torch_fused", lambda: adam(10_000 if SMALL else 1_500_000_000)),
     "attention": attention_of_lengths,
+    "attention_of_sentences": attention_of_sentences,
     "attention_with_dropout": attention_with_dropout,
     "translate": lambda: None,  # PyTorch has no search
     "loss_curves": lambda: None,  # of weft's precisions, beside each other

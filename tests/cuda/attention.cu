@@ -30,6 +30,12 @@ const Lengths others = {{1, 7, 40, 150, 0}, {150, 1, 33, 0, 70}},
               themselves = {{1, 7, 40, 150}, {1, 7, 40, 150}};
 //! A block of keys has one warp, a tile of queries more rows than that has threads.
 const Lengths few_keys = {{50, 40, 3}, {16, 3, 10}};
+//! All keys of each are in one block, which has room for 32 or for 64; one has no keys, one no
+//! queries, and some have fewer of either than of the other.
+const Lengths few_queries = {{5, 16, 0, 3, 17}, {32, 20, 4, 0, 7}},
+              short_others = {{1, 7, 64, 20, 0, 33}, {64, 1, 33, 0, 9, 50}},
+              short_themselves = {{1, 40, 64}, {1, 40, 64}},
+              shorter_themselves = {{32, 1, 17}, {32, 1, 17}};
 
 //! The result of an attention of three heads and its gradients.
 template <class D, class Head = ops::AnyHeadSize>
@@ -142,8 +148,39 @@ TEST_CASE("attention of rounded factors differs from that of floats by what roun
     CAPTURE(gpu.uses_wgmma(), to_text(precision), size);
     CHECK(rounding_difference(gpu, size, false, others, bound) == "");
     CHECK(rounding_difference(gpu, size, false, few_keys, bound) == "");
+    CHECK(rounding_difference(gpu, size, false, few_queries, bound) == "");
+    CHECK(rounding_difference(gpu, size, false, short_others, bound) == "");
     CHECK(rounding_difference(gpu, size, true, themselves, bound) == "");
+    CHECK(rounding_difference(gpu, size, true, short_themselves, bound) == "");
+    CHECK(rounding_difference(gpu, size, true, shorter_themselves, bound) == "");
   }
+}
+
+TEST_CASE("one kernel finds all gradients of short sequences of numbers of 16 bits") {
+  Cuda gpu;
+  gpu.set_wgmma(false);
+  gpu.set_product_precision(ProductPrecision::bfloat16);
+  const auto kernels = [&](index_t size, index_t queries, index_t keys) {
+    const auto of_queries = layout_of(gpu, {queries}), of_keys = layout_of(gpu, {keys});
+    const auto q = random_tensor(gpu, {queries, size}, 1), k = random_tensor(gpu, {keys, size}, 2);
+    const auto dq = nan_tensor(gpu, {queries, size}), dk = nan_tensor(gpu, {keys, size});
+    const auto log_sums = random_tensor(gpu, {queries, 1}, 3), dv = nan_tensor(gpu, {keys, size});
+    const ops::AttentionProblem<Cuda> problem{
+        1, size, false, 1.0f, of_queries.get(), of_keys.get(), nothing_dropped};
+    const ops::HeadRows<const float> in{q.data(), size}, in_keys{k.data(), size};
+    const index_t before = gpu.operations();
+    ops::attention_backward(gpu, problem, in, in_keys, in_keys, in, log_sums.data(), in,
+                            {dq.data(), size}, {dk.data(), size}, {dv.data(), size});
+    return gpu.operations() - before;
+  };
+  CHECK(kernels(64, 64, 64) == 1);
+  CHECK(kernels(128, 64, 64) == 1);
+  CHECK(kernels(8, 1, 33) == 1);
+  CHECK(kernels(64, 65, 1) == 2);
+  CHECK(kernels(64, 1, 65) == 2);
+  CHECK(kernels(136, 16, 16) == 2);
+  gpu.set_product_precision(ProductPrecision::float32);
+  CHECK(kernels(64, 16, 16) == 2);
 }
 
 TEST_CASE("a scale that is not above 0 is refused") {
@@ -219,11 +256,13 @@ TEST_CASE("attention of rows that were rounded is that of the floats that they a
   gpu.set_product_precision(precision);
   using Factor = ops::Factor<Cuda>;
   gpu.set_wgmma(GENERATE(true, false));
+  const auto lengths =
+      GENERATE(std::vector<index_t>{1, 7, 40, 150}, std::vector<index_t>{1, 7, 40, 20});
   // Rows of 5 or 43 channels do not begin at multiples of four numbers.
   for (const index_t size : {5, 43, 64}) {
     const index_t C = H * size;
-    CAPTURE(to_text(precision), size);
-    const auto layout = layout_of(gpu, {1, 7, 40, 150});
+    CAPTURE(to_text(precision), size, lengths);
+    const auto layout = layout_of(gpu, lengths);
     const index_t N = layout->rows();
     const auto rounded = [&](std::uint32_t seed) {
       return Factor(random_tensor(gpu, {N, C}, seed));

@@ -109,10 +109,12 @@ struct DropoutMask {
     return philox<rounds>({{counter, row.position, row.sequence, operation}}, key);
   }
 
-  //! What one call decides: bit s is whether the column 16 s past its first survives.
+  //! What one call decides: bit s is whether the column 16 s past its first survives; of the first
+  //! `Slots` columns.
+  template <int Slots = 8>
   WEFT_HOST_DEVICE std::uint8_t kept(const PhiloxBlock& words) const {
     unsigned bits = 0;
-    for (int slot = 0; slot < 8; ++slot) {
+    for (int slot = 0; slot < Slots; ++slot) {
       const std::uint32_t word = words[slot / 2];
       const std::uint32_t half = slot % 2 == 0 ? word & 0xffffu : word >> 16;
       bits |= static_cast<unsigned>(half >= threshold) << slot;

@@ -4,7 +4,7 @@
 //!
 //! Scores are never written to memory: the forward pass keeps running sums of exponentials, the
 //! backward pass computes the probabilities twice, once a query for dq and once a key for dk and
-//! dv. Nothing is added from two places, so every sum has a fixed order.
+//! dv; of short sequences once. Nothing is added from two places, so every sum has a fixed order.
 //!
 //! **Source.** Dao: FlashAttention-2 (2023).
 #pragma once
@@ -18,6 +18,7 @@
 #include <weft/ops/attention.hpp>
 #include <weft/ops/cuda/attention_backward.cuh>
 #include <weft/ops/cuda/attention_forward.cuh>
+#include <weft/ops/cuda/attention_short.cuh>
 #include <weft/ops/cuda/library_attention.cuh>
 #include <weft/ops/cuda/warpgroup_products.cuh>
 
@@ -120,61 +121,108 @@ inline void expect_scale(float scale) {
   throw ArgumentError(text("attention: a scale of ", scale, "; a GPU takes scales above 0"));
 }
 
+//! Queues it for heads of so many columns and any sequences.
+template <class Products, int Columns>
+void launch_attention(Cuda& device, const AttentionForward<Cuda>& a) {
+  const SequenceLayout<Cuda>& queries = *a.problem.query_layout;
+  const int stages = used_stages<Products, Columns>(query_stages<Products, Columns, 1>,
+                                                    a.problem.key_layout->longest);
+  const auto words = [=](int rows) { return query_words<Products, Columns, 1>(rows, stages); };
+  const int rows = attention_block_rows<Products, attention_warps<Products, Columns>>(
+      queries.longest, device.shared_bytes_of_block(), words);
+  device.launch("attention", attention_grid(a.problem, queries, rows, words(rows)),
+                attention_kernel<Products, Columns>, CudaHead(a.problem, stages), a.q, a.k, a.v,
+                a.out, a.log_sums);
+}
+
+//! Queues it for heads of so many columns and any sequences.
+template <class Products, int Columns>
+void launch_attention_gradients(Cuda& device, const AttentionBackward<Cuda>& a) {
+  const SequenceLayout<Cuda>& queries = *a.problem.query_layout;
+  const SequenceLayout<Cuda>& keys = *a.problem.key_layout;
+  const Tensor<float, Cuda> deltas(device, {queries.rows(), a.problem.heads});
+  const index_t shared_bytes = device.shared_bytes_of_block();
+  const int of_keys =
+      used_stages<Products, Columns>(query_stages<Products, Columns, 2>, keys.longest);
+  const auto words_of_queries = [=](int rows) {
+    return query_words<Products, Columns, 2>(rows, of_keys);
+  };
+  const int query_rows = attention_block_rows<Products, attention_warps<Products, Columns>>(
+      queries.longest, shared_bytes, words_of_queries);
+  device.launch("attention_backward for queries",
+                attention_grid(a.problem, queries, query_rows, words_of_queries(query_rows)),
+                attention_query_gradients<Products, Columns>, CudaHead(a.problem, of_keys), a.q,
+                a.k, a.v, a.out, a.log_sums, deltas.data(), a.dout, a.dq);
+  const int of_queries =
+      used_stages<Products, Columns>(key_stages<Products, Columns>, queries.longest);
+  const auto words_of_keys = [=](int rows) {
+    return key_words<Products, Columns>(rows, of_queries);
+  };
+  const int key_rows = attention_block_rows<Products, key_warps<Products, Columns>>(
+      keys.longest, shared_bytes, words_of_keys);
+  device.launch(
+      "attention_backward for keys",
+      attention_grid(a.problem, keys, key_rows, words_of_keys(key_rows), key_sharers<Columns>),
+      attention_key_gradients<Products, Columns>, CudaHead(a.problem, of_queries), a.q, a.k, a.v,
+      a.log_sums, deltas.data(), a.dout, a.dk, a.dv);
+}
+
+//! Calls `f(R, grid)` with the grid of kernels for short sequences and the keys that they have room
+//! for, a constant; false unless sequences are short, products are a warp's of numbers of 16 bits,
+//! heads have up to 128 channels, and two blocks have room on an SM. `Own`: see `ShortSequence`.
+template <class Products, int Columns, int Own, class F>
+bool with_short_grid(const Cuda& device, const AttentionProblem<Cuda>& p, const F& f) {
+  if constexpr (Products::rounds && Products::warps == 1 && Columns <= 128) {
+    const index_t keys = p.key_layout->longest;
+    const index_t longest = std::max({p.query_layout->longest, keys, index_t{1}});
+    if (longest > short_rows) return false;
+    const auto warps = static_cast<int>((longest + warp_rows - 1) / warp_rows);
+    const index_t room = std::min<index_t>(Products::block_bytes, device.shared_bytes_of_block());
+    const auto takes = [&]<int R>(std::integral_constant<int, R> constant) {
+      const index_t bytes = 4 * index_t{short_words<Products, Columns, R, Own>(warps * warp_rows)};
+      if (keys > R || bytes > room) return false;
+      f(constant, CudaGrid{.x = 1,
+                           .threads = dim3(static_cast<unsigned>(32 * warps)),
+                           .y = p.heads,
+                           .z = p.query_layout->sequences(),
+                           .shared_bytes = bytes});
+      return true;
+    };
+    return takes(std::integral_constant<int, short_rows / 2>()) ||
+           takes(std::integral_constant<int, short_rows>());
+  }
+  return false;
+}
+
 template <class Head>
 void attention_forward(Cuda& device, const AttentionForward<Cuda>& a, Head size) {
   expect_scale(a.problem.scale);
   if (attention_by_library(device, a)) return;
-  const SequenceLayout<Cuda>& queries = *a.problem.query_layout;
-  const index_t shared_bytes = device.shared_bytes_of_block();
   with_attention_kernels(
       device, size, a.problem,
       [&]<class Products, int columns>(Products, std::integral_constant<int, columns>) {
-        const int stages = used_stages<Products, columns>(query_stages<Products, columns, 1>,
-                                                          a.problem.key_layout->longest);
-        const auto words = [=](int rows) {
-          return query_words<Products, columns, 1>(rows, stages);
-        };
-        const int rows = attention_block_rows<Products, attention_warps<Products, columns>>(
-            queries.longest, shared_bytes, words);
-        device.launch("attention", attention_grid(a.problem, queries, rows, words(rows)),
-                      attention_kernel<Products, columns>, CudaHead(a.problem, stages), a.q, a.k,
-                      a.v, a.out, a.log_sums);
+        const bool is_short = with_short_grid<Products, columns, 1>(
+            device, a.problem, [&]<int R>(std::integral_constant<int, R>, const CudaGrid& grid) {
+              device.launch("attention", grid, attention_short_kernel<Products, columns, R>,
+                            CudaHead(a.problem, 1), a.q, a.k, a.v, a.out, a.log_sums);
+            });
+        if (!is_short) launch_attention<Products, columns>(device, a);
       });
 }
 
 template <class Head>
 void attention_backward(Cuda& device, const AttentionBackward<Cuda>& a, Head size) {
   if (attention_by_library(device, a)) return;
-  const SequenceLayout<Cuda>& queries = *a.problem.query_layout;
-  const SequenceLayout<Cuda>& keys = *a.problem.key_layout;
-  const Tensor<float, Cuda> deltas(device, {queries.rows(), a.problem.heads});
-  const index_t shared_bytes = device.shared_bytes_of_block();
   with_attention_kernels(
       device, size, a.problem,
       [&]<class Products, int columns>(Products, std::integral_constant<int, columns>) {
-        const int of_keys =
-            used_stages<Products, columns>(query_stages<Products, columns, 2>, keys.longest);
-        const auto words_of_queries = [=](int rows) {
-          return query_words<Products, columns, 2>(rows, of_keys);
-        };
-        const int query_rows = attention_block_rows<Products, attention_warps<Products, columns>>(
-            queries.longest, shared_bytes, words_of_queries);
-        device.launch("attention_backward for queries",
-                      attention_grid(a.problem, queries, query_rows, words_of_queries(query_rows)),
-                      attention_query_gradients<Products, columns>, CudaHead(a.problem, of_keys),
-                      a.q, a.k, a.v, a.out, a.log_sums, deltas.data(), a.dout, a.dq);
-        const int of_queries =
-            used_stages<Products, columns>(key_stages<Products, columns>, queries.longest);
-        const auto words_of_keys = [=](int rows) {
-          return key_words<Products, columns>(rows, of_queries);
-        };
-        const int key_rows = attention_block_rows<Products, key_warps<Products, columns>>(
-            keys.longest, shared_bytes, words_of_keys);
-        device.launch("attention_backward for keys",
-                      attention_grid(a.problem, keys, key_rows, words_of_keys(key_rows),
-                                     key_sharers<columns>),
-                      attention_key_gradients<Products, columns>, CudaHead(a.problem, of_queries),
-                      a.q, a.k, a.v, a.log_sums, deltas.data(), a.dout, a.dk, a.dv);
+        const bool is_short = with_short_grid<Products, columns, 2>(
+            device, a.problem, [&]<int R>(std::integral_constant<int, R>, const CudaGrid& grid) {
+              device.launch("attention_backward", grid,
+                            attention_short_gradients<Products, columns, R>, CudaHead(a.problem, 1),
+                            a.q, a.k, a.v, a.log_sums, a.dout, a.dq, a.dk, a.dv);
+            });
+        if (!is_short) launch_attention_gradients<Products, columns>(device, a);
       });
 }
 

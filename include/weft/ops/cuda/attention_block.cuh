@@ -75,7 +75,8 @@ struct KeptKeys {
       : bytes(reinterpret_cast<std::uint8_t*>(memory)) {}
 
   //! All threads of a block find those of `queries` from row `first` on, below `end`: a call of
-  //! Philox is a byte.
+  //! Philox is a byte. Of the 128, the first `Keys` are all that matter.
+  template <int Keys = DropoutMask::group_columns>
   __device__ void draw(const DropoutMask& mask, const RowKey* keys, index_t first, index_t end,
                        int queries, index_t group) const {
     const int place = static_cast<int>(threadIdx.x) % bytes_of_query;
@@ -83,7 +84,8 @@ struct KeptKeys {
     const int there = static_cast<int>(end - first < queries ? end - first : queries);
 #pragma unroll 2
     for (int i = static_cast<int>(threadIdx.x) / bytes_of_query; i < there; i += step) {
-      bytes[i * bytes_of_query + place] = mask.kept(mask.lane_words(keys[first + i], group, place));
+      bytes[i * bytes_of_query + place] =
+          mask.kept<Keys / bytes_of_query>(mask.lane_words(keys[first + i], group, place));
     }
   }
 
@@ -123,16 +125,23 @@ __device__ void store_numbers(const CudaHead& head, const BlockRows<Products>& r
     const index_t row = rows.of_lane(lower);
     if (row >= rows.count) continue;
     const float by = factor(lower);
-    T* const at = begin + row * to.stride;
+    T* const at = begin + row * to.stride + static_cast<int>(threadIdx.x % 4) * 2;
+    if (in_pairs && columns == 8 * Pieces) {  // without a condition for each
+#pragma unroll
+      for (int n = 0; n < Pieces; ++n) {
+        store_pair(at + 8 * n, sums[n][2 * lower] * by, sums[n][2 * lower + 1] * by);
+      }
+      continue;
+    }
+    const int there = columns - static_cast<int>(threadIdx.x % 4) * 2;  // from `at` on
 #pragma unroll
     for (int n = 0; n < Pieces; ++n) {
-      const int c = n * 8 + static_cast<int>(threadIdx.x % 4) * 2;
       const float x = sums[n][2 * lower] * by, y = sums[n][2 * lower + 1] * by;
-      if (in_pairs && c < columns) {
-        store_pair(at + c, x, y);
+      if (in_pairs && 8 * n < there) {
+        store_pair(at + 8 * n, x, y);
       } else {
-        if (c < columns) at[c] = T(x);
-        if (c + 1 < columns) at[c + 1] = T(y);
+        if (8 * n < there) at[8 * n] = T(x);
+        if (8 * n + 1 < there) at[8 * n + 1] = T(y);
       }
     }
   }
@@ -253,8 +262,12 @@ struct CudaQueries {
                                                        {of_stage(values, stage), head, v}};
       load_rows(sources, tile_rows, key_begin + first, key_end);
     };
+    const auto draw = [&](index_t first) {
+      kept.draw(mask, head.query_keys, query_begin, query_end, rows.block_rows, first);
+    };
     int stage = 0;
     if (stages == 2 && seen_by_block > 0) load(0, 0);
+    if (mask.active() && seen_by_block > 0) draw(0);  // while rows are on their way
     for (index_t first = 0; first < seen_by_block; first += tile_rows) {
       if constexpr (stages == 1) {
         __syncthreads();
@@ -263,8 +276,8 @@ struct CudaQueries {
       wait_for_rows<Products>();
       if (stages == 2 && first + tile_rows < seen_by_block) load(first + tile_rows, 1 - stage);
       const int in_group = static_cast<int>(first % DropoutMask::group_columns);
-      if (mask.active() && in_group == 0) {
-        kept.draw(mask, head.query_keys, query_begin, query_end, rows.block_rows, first);
+      if (mask.active() && in_group == 0 && first > 0) {
+        draw(first);
         __syncthreads();
       }
       if (first < seen_by_warp) {

@@ -9,6 +9,33 @@
 
 namespace weft::ops::detail {
 
+//! What is taken off the exponents of a row, of which that is the largest: nothing where there is
+//! none.
+__device__ inline float base_of(float largest) {
+  return largest == weft::detail::minus_infinity ? 0.0f : largest;
+}
+
+//! Writes what the queries of a warp found: `sums` over `total` of each row, and the logarithms of
+//! sums of exponentials, from whose exponents `base` was taken off. `total`: this lane's share.
+//! `blind`: whether a query sees no key.
+template <class Products, int Pieces>
+__device__ void store_attention(const CudaHead& head, const BlockRows<Products>& rows,
+                                WarpPiece (&sums)[Pieces], const float (&base)[2],
+                                float (&total)[2], const bool (&blind)[2], float kept_scale,
+                                AnyHeadRows<void> out, float* log_sums) {
+#pragma unroll
+  for (int lower = 0; lower < 2; ++lower) {
+    total[lower] = row_sum(total[lower]);
+    const index_t row = rows.of_lane(lower);
+    if (row < rows.count && threadIdx.x % 4 == 0) {
+      log_sums[head.place(rows.begin + row)] =
+          blind[lower] ? 0.0f : (base[lower] + log2f(total[lower])) * ln_2;
+    }
+    total[lower] = blind[lower] ? 0.0f : kept_scale / total[lower];
+  }
+  store_rows(head, rows, sums, out, [&](int lower) { return total[lower]; });
+}
+
 //! A block has 16 queries a warp of one head of one sequence, and walks over its keys.
 template <class Products, int Columns>
 __global__ void __launch_bounds__(32 * attention_warps<Products, Columns>,
@@ -49,7 +76,7 @@ __global__ void __launch_bounds__(32 * attention_warps<Products, Columns>,
 #pragma unroll
     for (int lower = 0; lower < 2; ++lower) {
       now[lower] = row_max(now[lower]);
-      base[lower] = now[lower] == weft::detail::minus_infinity ? 0.0f : now[lower] * scale;
+      base[lower] = base_of(now[lower] * scale);
       rescale[lower] = ptx::exp2(largest[lower] * scale - base[lower]);
       largest[lower] = now[lower];
       total[lower] *= rescale[lower];
@@ -68,18 +95,9 @@ __global__ void __launch_bounds__(32 * attention_warps<Products, Columns>,
   });
 
   if (rows.is_empty()) return;
-#pragma unroll
-  for (int lower = 0; lower < 2; ++lower) {
-    total[lower] = row_sum(total[lower]);
-    const bool blind = seen[lower] == 0;  // a sequence without keys
-    const index_t row = rows.of_lane(lower);
-    if (row < rows.count && threadIdx.x % 4 == 0) {
-      log_sums[head.place(rows.begin + row)] =
-          blind ? 0.0f : (largest[lower] * scale + log2f(total[lower])) * ln_2;
-    }
-    total[lower] = blind ? 0.0f : block.mask.scale / total[lower];
-  }
-  store_rows(head, rows, sums, out, [&](int lower) { return total[lower]; });
+  const float base[2] = {largest[0] * scale, largest[1] * scale};
+  const bool blind[2] = {seen[0] == 0, seen[1] == 0};  // of a sequence without keys
+  store_attention(head, rows, sums, base, total, blind, block.mask.scale, out, log_sums);
 }
 
 }  // namespace weft::ops::detail
