@@ -204,6 +204,10 @@ void report_attention(Cuda& device, const std::string& suite, ProductPrecision p
   if (CountedLibrary::launches == before) return;
   report(suite, "weft_cudnn_" + to_text(precision), "teraflops_per_second", work,
          seconds(device, pass));
+  device.set_deterministic(false);  // as PyTorch's is
+  report(suite, "weft_cudnn_any_order_" + to_text(precision), "teraflops_per_second", work,
+         seconds(device, pass));
+  device.set_deterministic(true);
 }
 
 constexpr index_t attention_channels = 2048;

@@ -192,6 +192,20 @@ TEST_CASE("what a library of attention is told is enough to compute it") {
   CHECK(kind.longest_key == 256);
 }
 
+TEST_CASE("a library may add in any order where the device is told so") {
+  const WithHostAttention library;
+  Cuda gpu;
+  gpu.set_product_precision(ProductPrecision::bfloat16);
+  for (const bool deterministic : {true, false}) {
+    gpu.set_deterministic(deterministic);
+    attend(gpu, 8, themselves);
+    REQUIRE(HostAttention::asked.size() == 2);
+    CHECK(HostAttention::asked[0].deterministic);
+    CHECK(HostAttention::asked[1].deterministic == deterministic);
+    HostAttention::asked.clear();
+  }
+}
+
 TEST_CASE("plans are made for few sizes") {
   using namespace weft::ops::detail;
   CHECK(planned_sequences(1) == 1);

@@ -29,7 +29,8 @@ inline constexpr index_t forward_arrays = 4, backward_arrays = 8;
 struct AttentionKind {
   bool backward;
   bool causal;
-  FloatType type;  // of all rows
+  bool deterministic;  // a forward pass is in any case
+  FloatType type;      // of all rows
   float scale;     // of the scores
   index_t heads, head_size;
   index_t sequences;                             // at most; the rest are empty
@@ -64,8 +65,8 @@ class AttentionLibrary {
   AttentionLibrary& operator=(const AttentionLibrary&) = delete;
   virtual ~AttentionLibrary() = default;
 
-  //! How many bytes of workspace it needs; nothing if it cannot compute this with the same bits
-  //! each time. It makes a plan for a kind that was not asked for before.
+  //! How many bytes of workspace it needs; nothing if it cannot compute this, with the same bits each
+  //! time where it is to be deterministic. It makes a plan for a kind that was not asked for before.
   [[nodiscard]] virtual std::optional<index_t> workspace_bytes(const AttentionKind& kind) = 0;
 
   //! Launches a kind whose workspace was asked for.

@@ -142,6 +142,13 @@ class Cuda {
     return attention_library_->get();
   }
 
+  //! Whether that library's attention is to have the same bits each time: yes unless it was set.
+  //! Weft's own operations always have.
+  [[nodiscard]] bool deterministic() const { return deterministic_; }
+  //! From the next attention on. Without, its backward pass adds in whatever order blocks end, and
+  //! neither runs nor strategies can be compared bit by bit.
+  void set_deterministic(bool on) { deterministic_ = on; }
+
   //! Makes the GPU that of the calling thread, for calls of CUDA's own.
   void activate() const {
     const cudaError_t status = cudaSetDevice(gpu_);
@@ -436,7 +443,7 @@ class Cuda {
   index_t counters_count_ = 0;
   detail::CudaStaging staging_;
   detail::Cublas cublas_;
-  bool library_attention_ = true;
+  bool library_attention_ = true, deterministic_ = true;
   std::optional<std::unique_ptr<detail::AttentionLibrary>> attention_library_;  // empty: not begun
   Worker worker_;
 };

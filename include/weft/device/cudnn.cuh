@@ -71,7 +71,7 @@ class CudnnAttention {
 
   void backward() const {
     auto options = masked(cudnn_frontend::graph::SDPA_backward_attributes());
-    options.set_name("attention_backward").set_deterministic_algorithm(true);
+    options.set_name("attention_backward").set_deterministic_algorithm(kind_.deterministic);
     const Tensor sums = graph_.tensor(Attributes());
     describe_sums(*sums);
     const auto [dq, dk, dv] = graph_.sdpa_backward(input(of_q), input(of_k), input(of_v),
@@ -204,12 +204,13 @@ class Cudnn final : public AttentionLibrary {
     Plan plan{std::make_unique<CudnnAttention::Graph>(), 0};
     CudnnAttention::Graph& graph = *plan.graph;
     CudnnAttention::describe(kind, graph);
+    if (kind.deterministic) {
+      graph.deselect_numeric_notes({frontend::NumericalNote_t::NONDETERMINISTIC});
+    }
     const bool made = graph.validate().is_good() &&
                       graph.build_operation_graph(handle_.get()).is_good() &&
                       graph.create_execution_plans({frontend::HeurMode_t::A}).is_good() &&
-                      graph.deselect_numeric_notes({frontend::NumericalNote_t::NONDETERMINISTIC})
-                          .check_support()
-                          .is_good() &&
+                      graph.check_support().is_good() &&
                       graph.build_plans(frontend::BuildPlanPolicy_t::HEURISTICS_CHOICE).is_good() &&
                       graph.get_workspace_size(plan.workspace_bytes).is_good();
     return made ? std::move(plan) : Plan();

@@ -101,9 +101,11 @@ inline bool attention_by_library(Cuda& device, const char* name, const Attention
   const SequenceLayout<Cuda>&queries = *p.query_layout, &keys = *p.key_layout;
   const index_t planned = planned_sequences(queries.sequences());
   const auto arrays = static_cast<index_t>(all.size());
+  const bool is_backward = arrays == weft::detail::backward_arrays;
   AttentionCall call{library,
-                     AttentionKind{.backward = arrays == weft::detail::backward_arrays,
+                     AttentionKind{.backward = is_backward,
                                    .causal = p.causal,
+                                   .deterministic = !is_backward || device.deterministic(),
                                    .type = all.begin()->data.type,
                                    .scale = p.scale,
                                    .heads = p.heads,
