@@ -18,11 +18,8 @@
 #include <utility>
 #include <vector>
 
-#include <weft/core/clock.hpp>
 #include <weft/core/error.hpp>
-#include <weft/core/host_device.hpp>
 #include <weft/core/philox.hpp>
-#include <weft/device/attention_library.cuh>
 #include <weft/generate/beam_search.hpp>
 #include <weft/generate/greedy_search.hpp>
 #include <weft/generate/largest_logit.hpp>
@@ -30,9 +27,11 @@
 #include <weft/nn/initialize.hpp>
 #include <weft/nn/language_model.hpp>
 #include <weft/ops/blocks.hpp>
-#include <weft/ops/factor.hpp>
 #include <weft/ops/updates.hpp>
 
+#include "gpu/attention.cuh"
+#include "gpu/harness.cuh"
+#include "gpu/rows.cuh"
 #include "loss_curves.hpp"
 #include "text_batch.hpp"
 #include "translation_models.hpp"
@@ -41,88 +40,6 @@ using namespace weft;
 using namespace benchmark;
 
 namespace {
-
-constexpr int repeats = 10;
-// Until clocks are those of a GPU at work. A graph is made when the same operations come a second
-// time; where their memory lies elsewhere every other time, two are made.
-constexpr int least_warm_up = 5;
-constexpr double warm_up_s = 0.3;
-
-struct Quartiles {
-  double lower, median, upper;
-};
-
-//! Seconds that the device takes for each of some calls in turn, over ten rounds.
-std::vector<Quartiles> seconds(Cuda& device, const std::vector<std::function<void()>>& calls) {
-  const auto seconds_of = [&](const std::function<void()>& call) {
-    device.synchronize();
-    const double begin = monotonic_seconds();
-    call();
-    device.synchronize();
-    return monotonic_seconds() - begin;
-  };
-  const double begin = monotonic_seconds();
-  for (int i = 0; i < least_warm_up || monotonic_seconds() - begin < warm_up_s; ++i) {
-    for (const auto& call : calls) seconds_of(call);
-  }
-  std::vector<std::vector<double>> times(calls.size());
-  for (int repeat = 0; repeat < repeats; ++repeat) {
-    for (std::size_t i = 0; i < calls.size(); ++i) times[i].push_back(seconds_of(calls[i]));
-  }
-  std::vector<Quartiles> result;
-  for (auto& of_call : times) {
-    std::sort(of_call.begin(), of_call.end());
-    result.push_back({of_call[repeats / 4], (of_call[repeats / 2 - 1] + of_call[repeats / 2]) / 2,
-                      of_call[repeats - 1 - repeats / 4]});
-  }
-  return result;
-}
-
-//! Seconds that the device takes for a call, over ten of them.
-Quartiles seconds(Cuda& device, const std::function<void()>& call) {
-  return seconds(device, std::vector{call}).front();
-}
-
-//! Prints `amount` over the time of a call: a rate, in units of `metric`.
-void report(const std::string& suite, const std::string& subject, const char* metric, double amount,
-            Quartiles time) {
-  std::printf(
-      "{\"suite\": \"%s\", \"subject\": \"%s\", \"metric\": \"%s\", \"median\": %.6g, "
-      "\"lower_quartile\": %.6g, \"upper_quartile\": %.6g, \"time_ms\": %.6g, "
-      "\"repeats\": %d}\n",
-      suite.c_str(), subject.c_str(), metric, amount / time.median, amount / time.upper,
-      amount / time.lower, 1e3 * time.median, repeats);
-  std::fflush(stdout);
-}
-
-//! Writes random numbers from `least` to 1.
-struct RandomBlock {
-  float* x;
-  float least;
-  RandomKey key;
-
-  template <class Lanes>
-  WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t first, index_t count, index_t) const {
-    lanes.for_each(count, [&](index_t c) {
-      const auto i = static_cast<std::uint64_t>(first + c);
-      const PhiloxBlock counter{
-          {static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(i >> 32), 0, 0}};
-      const float zero_to_one = static_cast<float>(philox(counter, key)[0] >> 8) * 0x1p-24f;
-      x[first + c] = least + (1 - least) * zero_to_one;
-    });
-  }
-};
-
-//! An array of random numbers, of both signs unless `least` says otherwise: of zeros tensor cores
-//! and memory take less power, so that clocks are higher.
-Tensor<float, Cuda> numbers(Cuda& device, Shape shape, float least = -1) {
-  static std::uint64_t arrays = 0;
-  Tensor<float, Cuda> tensor(device, shape);
-  const index_t n = shape.size();
-  ops::for_blocks(device, n, 0, ops::block_count(n),
-                  RandomBlock{tensor.data(), least, RandomKey(/*seed=*/1, ++arrays)});
-  return tensor;
-}
 
 //! What the memory and the products of a GPU reach.
 void roofs(Cuda& device, index_t bytes, index_t n) {
@@ -148,141 +65,6 @@ void roofs(Cuda& device, index_t bytes, index_t n) {
     report("product", "weft_" + to_text(precision), "teraflops_per_second", work,
            seconds(device, [&] { ops::matmul_nn(device, a, b, c); }));
   }
-}
-
-//! The library of attention that the program is linked with, counting what it computes: a device
-//! asks it for some attention only, and does not say for which.
-class CountedLibrary : public weft::detail::AttentionLibrary {
- public:
-  using Library = weft::detail::AttentionLibrary;
-  static inline index_t launches = 0;
-
-  //! From now on devices have it.
-  static void count() {
-    if (weft::detail::make_attention_library != nullptr) {
-      make_library_ = std::exchange(weft::detail::make_attention_library, make);
-    }
-  }
-
-  explicit CountedLibrary(std::unique_ptr<Library> library) : library_(std::move(library)) {}
-
-  std::optional<index_t> workspace_bytes(const weft::detail::AttentionKind& kind) override {
-    return library_->workspace_bytes(kind);
-  }
-  void launch(const weft::detail::AttentionKind& kind,
-              const weft::detail::AttentionAddresses& addresses, cudaStream_t stream) override {
-    ++launches;
-    library_->launch(kind, addresses, stream);
-  }
-
- private:
-  static std::unique_ptr<Library> make() {
-    std::unique_ptr<Library> library = make_library_();
-    if (!library) return nullptr;
-    return std::make_unique<CountedLibrary>(std::move(library));
-  }
-
-  static inline std::unique_ptr<Library> (*make_library_)() = nullptr;
-  std::unique_ptr<Library> library_;
-};
-
-//! Reports one pass of attention, weft's own, by warps too where it is by warpgroups, and the
-//! library's where it computes this.
-void report_attention(Cuda& device, const std::string& suite, ProductPrecision precision,
-                      double work, const std::function<void()>& pass) {
-  device.set_library_attention(false);
-  report(suite, "weft_" + to_text(precision), "teraflops_per_second", work, seconds(device, pass));
-  if (device.uses_wgmma() && precision != ProductPrecision::float32) {
-    device.set_wgmma(false);
-    report(suite, "weft_warps_" + to_text(precision), "teraflops_per_second", work,
-           seconds(device, pass));
-    device.set_wgmma(true);
-  }
-  device.set_library_attention(true);
-  const index_t before = CountedLibrary::launches;
-  pass();
-  if (CountedLibrary::launches == before) return;
-  report(suite, "weft_cudnn_" + to_text(precision), "teraflops_per_second", work,
-         seconds(device, pass));
-  device.set_deterministic(false);  // as PyTorch's is
-  report(suite, "weft_cudnn_any_order_" + to_text(precision), "teraflops_per_second", work,
-         seconds(device, pass));
-  device.set_deterministic(true);
-}
-
-constexpr index_t attention_channels = 2048;
-
-//! What attention reads, whatever the lengths and the heads.
-struct AttentionInputs {
-  Tensor<float, Cuda> q, k, v, dy;  // (tokens, attention_channels)
-};
-
-//! Attention alone, of sequences of a length. Causal attention is counted as half.
-template <index_t Size>
-void attention(Cuda& device, ProductPrecision precision, const AttentionInputs& inputs,
-               index_t length, bool causal, const ops::DropoutMask& dropout = {}) {
-  constexpr index_t C = attention_channels, H = C / Size;
-  const index_t tokens = inputs.q.shape().rows();
-  const std::vector<index_t> lengths(static_cast<std::size_t>(tokens / length), length);
-  const auto layout = make_layout(device, lengths);
-  const Tensor<float, Cuda> log_sums(device, {tokens, H});
-  const ops::AttentionProblem<Cuda> problem{H,      Size, causal, 0.1f, layout.get(), layout.get(),
-                                            dropout};
-  const double work =
-      4e-12 * static_cast<double>(tokens) * static_cast<double>(length * C) / (causal ? 2.0 : 1.0);
-  const std::string name = text("head_", Size, ".length_", length, causal ? ".causal" : "",
-                                dropout.active() ? ".dropout" : "");
-  device.set_product_precision(precision);
-  // Rows are what modules make them: rounded where products are.
-  using Factor = ops::Factor<Cuda>;
-  const Factor q(inputs.q), k(inputs.k), v(inputs.v), dy(inputs.dy);
-  const auto result = [&] { return Factor(device, {tokens, C}); };
-  const Factor y = result(), dq = result(), dk = result(), dv = result();
-  const auto in = [&](const auto& x) { return ops::AnyHeadRows(x.numbers(), C); };
-  const auto out = [&](const auto& x) { return ops::AnyHeadRows(x.target().numbers, C); };
-  report_attention(device, "attention.forward." + name, precision, work, [&] {
-    ops::attention(device, problem, in(q), in(k), in(v), out(y), log_sums.data(),
-                   ops::HeadSize<Size>());
-  });
-  report_attention(device, "attention.backward." + name, precision, 2.5 * work, [&] {
-    ops::attention_backward(device, problem, in(q), in(k), in(v), in(y), log_sums.data(), in(dy),
-                            out(dq), out(dk), out(dv), ops::HeadSize<Size>());
-  });
-}
-
-void attention_of_lengths(Cuda& device, index_t tokens, const std::vector<index_t>& lengths) {
-  const auto array = [&] { return numbers(device, {tokens, attention_channels}); };
-  const AttentionInputs inputs{array(), array(), array(), array()};
-  for (const auto precision : {ProductPrecision::bfloat16, ProductPrecision::float32}) {
-    for (const index_t length : lengths) {
-      for (const bool causal : {false, true}) {
-        attention<64>(device, precision, inputs, length, causal);
-        attention<128>(device, precision, inputs, length, causal);
-      }
-    }
-  }
-}
-
-const ops::DropoutMask attention_dropout(0.1f, RandomKey(7, 8), 30);
-
-//! Heads of 64 channels in sequences as short as sentences, with dropout and without.
-void attention_of_sentences(Cuda& device, index_t tokens) {
-  const auto array = [&] { return numbers(device, {tokens, attention_channels}); };
-  const AttentionInputs inputs{array(), array(), array(), array()};
-  for (const index_t length : {32, 64}) {
-    for (const ops::DropoutMask& dropout : {ops::DropoutMask(), attention_dropout}) {
-      attention<64>(device, ProductPrecision::bfloat16, inputs, length, false, dropout);
-    }
-  }
-}
-
-void attention_with_dropout(Cuda& device, index_t tokens, index_t length) {
-  const auto array = [&] { return numbers(device, {tokens, attention_channels}); };
-  const AttentionInputs inputs{array(), array(), array(), array()};
-  const auto precision = ProductPrecision::bfloat16;
-  attention<64>(device, precision, inputs, length, true, attention_dropout);
-  attention<128>(device, precision, inputs, length, true, attention_dropout);
-  attention<256>(device, precision, inputs, length, true, attention_dropout);
 }
 
 Tensor<float, Cuda> zeros(Cuda& device, index_t n) {
@@ -518,6 +300,7 @@ std::vector<Suite> suites(bool is_small) {
          }},
         {"encoder_layer",
          [](Cuda& device) { encoder_layer<128, 16, 512>(device, "encoder_layer", 1, 5); }},
+        {"rows", [](Cuda& device) { rows(device, {.tokens = 40, .channels = 32, .words = 100}); }},
         {"adam", [](Cuda& device) { adam(device, 10'000); }},
         {"attention", [](Cuda& device) { attention_of_lengths(device, 48, {24}); }},
         {"attention_of_sentences", [](Cuda& device) { attention_of_sentences(device, 64); }},
@@ -541,6 +324,11 @@ std::vector<Suite> suites(bool is_small) {
        }},
       {"encoder_layer",
        [](Cuda& device) { encoder_layer<128, 16, 512>(device, "encoder_layer", 50, 80); }},
+      {"rows",
+       [](Cuda& device) {
+         rows(device, {.tokens = 25600, .channels = 1024, .words = 32768});
+         rows(device, {.tokens = 16384, .channels = 4096, .words = 28782});
+       }},
       {"adam", [](Cuda& device) { adam(device, 1'500'000'000); }},
       {"attention",
        [](Cuda& device) {

@@ -266,7 +266,8 @@ SUITES = {
     "attention": attention_of_lengths,
     "attention_of_sentences": attention_of_sentences,
     "attention_with_dropout": attention_with_dropout,
-    "translate": lambda: None,  # PyTorch has no search
+    "rows": lambda: None,  # PyTorch does not fuse the same
+    "translate": lambda: None,  # it has no search
     "loss_curves": lambda: None,  # of weft's precisions, beside each other
 }
 

@@ -3,6 +3,7 @@
 #include <weft/cuda.cuh>
 
 #include <catch2/catch.hpp>
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <utility>
@@ -396,6 +397,25 @@ TEST_CASE("sums over rows are a processor's, of one block and of many") {
             ops::column_sums(device, x, again);
             return std::vector{sums, of_wide, again};
           }) == "");
+  }
+}
+
+TEST_CASE("sums of columns that are read four at a time have the bits of those read one by one") {
+  constexpr index_t C = 200;
+  Cuda gpu;
+  gpu.set_product_precision(
+      GENERATE(ProductPrecision::float32, ProductPrecision::bfloat16, ProductPrecision::float16));
+  for (const index_t rows : {3, 600}) {
+    CAPTURE(to_text(gpu.product_precision()), rows);
+    const ops::Factor<Cuda> x(random_tensor(gpu, {rows, C}, 1));
+    const auto all = random_tensor(gpu, {C}, 2), some = nan_tensor(gpu, {C});
+    gpu.copy(some.data(), all.data(), C * 4);
+    ops::column_sums(gpu, x, all, ops::Write::accumulate);
+    // All but the first and the last three begin where no four neighbours do.
+    ops::column_sums(gpu, {x.numbers() + 1, {rows, C - 4}, C}, {some.data() + 1, {C - 4}},
+                     ops::Write::accumulate);
+    const auto expected = to_host(all), found = to_host(some);
+    CHECK(std::equal(found.begin() + 1, found.end() - 3, expected.begin() + 1));
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <weft/core/host_device.hpp>
 #include <weft/core/index.hpp>
+#include <weft/core/simd_quad.hpp>
 #include <weft/device/cpu.hpp>
 #include <weft/ops/check.hpp>
 #include <weft/ops/check_finite.hpp>
@@ -59,6 +60,8 @@ void sum_columns(Cpu& device, index_t N, index_t C, float* sums, Write write, Te
 struct RowTerm {
   AnyFloats<const void> x;
   index_t stride;
+
+  [[nodiscard]] bool lies_in_quads() const { return simd::lie_in_quads(stride, x); }
 
   template <class Column>
   WEFT_HOST_DEVICE auto operator()(index_t n, Column c) const {
