@@ -326,6 +326,7 @@ std::vector<Suite> suites(bool is_small) {
        [](Cuda& device) { encoder_layer<128, 16, 512>(device, "encoder_layer", 50, 80); }},
       {"rows",
        [](Cuda& device) {
+         rows(device, {.tokens = 2048, .channels = 1024, .words = 32768});
          rows(device, {.tokens = 25600, .channels = 1024, .words = 32768});
          rows(device, {.tokens = 16384, .channels = 4096, .words = 28782});
        }},

@@ -3,6 +3,8 @@
 //! @file Attention alone, by weft's kernels and by a library's.
 #pragma once
 
+#include <weft/cuda.cuh>
+
 #include <functional>
 #include <memory>
 #include <optional>
@@ -54,27 +56,34 @@ class CountedLibrary : public weft::detail::AttentionLibrary {
   std::unique_ptr<Library> library_;
 };
 
-//! Reports one pass of attention, weft's own, by warps too where it is by warpgroups, and the
-//! library's where it computes this.
+//! Reports one pass of attention of sequences of a length, weft's own, by warps too where it is by
+//! warpgroups, and tile by tile where sequences are short, and the library's where it computes
+//! this.
 inline void report_attention(Cuda& device, const std::string& suite, ProductPrecision precision,
-                      double work, const std::function<void()>& pass) {
-  device.set_library_attention(false);
-  report(suite, "weft_" + to_text(precision), "teraflops_per_second", work, seconds(device, pass));
-  if (device.uses_wgmma() && precision != ProductPrecision::float32) {
-    device.set_wgmma(false);
-    report(suite, "weft_warps_" + to_text(precision), "teraflops_per_second", work,
+                             index_t length, double work, const std::function<void()>& pass) {
+  const auto measure = [&](const std::string& subject) {
+    report(suite, subject + to_text(precision), "teraflops_per_second", work,
            seconds(device, pass));
+  };
+  device.set_library_attention(false);
+  measure("weft_");
+  if (precision != ProductPrecision::float32) {
+    const bool has_warpgroups = device.uses_wgmma() && length >= ops::detail::short_rows;
+    device.set_wgmma(false);
+    if (has_warpgroups) measure("weft_warps_");
+    device.set_short_attention(false);
+    if (length <= ops::detail::short_rows) measure("weft_tiles_");
+    device.set_short_attention(true);
     device.set_wgmma(true);
   }
   device.set_library_attention(true);
   const index_t before = CountedLibrary::launches;
   pass();
   if (CountedLibrary::launches == before) return;
-  report(suite, "weft_cudnn_" + to_text(precision), "teraflops_per_second", work,
-         seconds(device, pass));
+  measure("weft_cudnn_");
+  if (!suite.starts_with("attention.backward")) return;
   device.set_deterministic(false);  // as PyTorch's is
-  report(suite, "weft_cudnn_any_order_" + to_text(precision), "teraflops_per_second", work,
-         seconds(device, pass));
+  measure("weft_cudnn_any_order_");
   device.set_deterministic(true);
 }
 
@@ -87,7 +96,7 @@ struct AttentionInputs {
 
 //! Attention alone, of sequences of a length. Causal attention is counted as half.
 template <index_t Size>
-inline void attention(Cuda& device, ProductPrecision precision, const AttentionInputs& inputs,
+void attention(Cuda& device, ProductPrecision precision, const AttentionInputs& inputs,
                index_t length, bool causal, const ops::DropoutMask& dropout = {}) {
   constexpr index_t C = attention_channels, H = C / Size;
   const index_t tokens = inputs.q.shape().rows();
@@ -108,17 +117,18 @@ inline void attention(Cuda& device, ProductPrecision precision, const AttentionI
   const Factor y = result(), dq = result(), dk = result(), dv = result();
   const auto in = [&](const auto& x) { return ops::AnyHeadRows(x.numbers(), C); };
   const auto out = [&](const auto& x) { return ops::AnyHeadRows(x.target().numbers, C); };
-  report_attention(device, "attention.forward." + name, precision, work, [&] {
+  report_attention(device, "attention.forward." + name, precision, length, work, [&] {
     ops::attention(device, problem, in(q), in(k), in(v), out(y), log_sums.data(),
                    ops::HeadSize<Size>());
   });
-  report_attention(device, "attention.backward." + name, precision, 2.5 * work, [&] {
+  report_attention(device, "attention.backward." + name, precision, length, 2.5 * work, [&] {
     ops::attention_backward(device, problem, in(q), in(k), in(v), in(y), log_sums.data(), in(dy),
                             out(dq), out(dk), out(dv), ops::HeadSize<Size>());
   });
 }
 
-inline void attention_of_lengths(Cuda& device, index_t tokens, const std::vector<index_t>& lengths) {
+inline void attention_of_lengths(Cuda& device, index_t tokens,
+                                 const std::vector<index_t>& lengths) {
   const auto array = [&] { return numbers(device, {tokens, attention_channels}); };
   const AttentionInputs inputs{array(), array(), array(), array()};
   for (const auto precision : {ProductPrecision::bfloat16, ProductPrecision::float32}) {

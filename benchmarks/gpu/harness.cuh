@@ -32,7 +32,8 @@ struct Quartiles {
 };
 
 //! Seconds that the device takes for each of some calls in turn, over ten rounds.
-inline std::vector<Quartiles> seconds(Cuda& device, const std::vector<std::function<void()>>& calls) {
+inline std::vector<Quartiles> seconds(Cuda& device,
+                                      const std::vector<std::function<void()>>& calls) {
   const auto seconds_of = [&](const std::function<void()>& call) {
     device.synchronize();
     const double begin = monotonic_seconds();
@@ -63,8 +64,8 @@ inline Quartiles seconds(Cuda& device, const std::function<void()>& call) {
 }
 
 //! Prints `amount` over the time of a call: a rate, in units of `metric`.
-inline void report(const std::string& suite, const std::string& subject, const char* metric, double amount,
-            Quartiles time) {
+inline void report(const std::string& suite, const std::string& subject, const char* metric,
+                   double amount, Quartiles time) {
   std::printf(
       "{\"suite\": \"%s\", \"subject\": \"%s\", \"metric\": \"%s\", \"median\": %.6g, "
       "\"lower_quartile\": %.6g, \"upper_quartile\": %.6g, \"time_ms\": %.6g, "

@@ -4,6 +4,8 @@
 //! alone.
 #pragma once
 
+#include <weft/cuda.cuh>
+
 #include <algorithm>
 #include <functional>
 #include <string>

@@ -31,8 +31,8 @@ const Lengths others = {{1, 7, 40, 150, 0}, {150, 1, 33, 0, 70}},
 //! A block of keys has one warp, a tile of queries more rows than that has threads.
 const Lengths few_keys = {{50, 40, 3}, {16, 3, 10}};
 //! All keys of each are in one block, which has room for 32 or for 64; one has no keys, one no
-//! queries, and some have fewer of either than of the other.
-const Lengths few_queries = {{5, 16, 0, 3, 17}, {32, 20, 4, 0, 7}},
+//! queries, one neither, and some have fewer of either than of the other.
+const Lengths few_queries = {{5, 16, 0, 3, 17, 0}, {32, 20, 4, 0, 7, 0}},
               short_others = {{1, 7, 64, 20, 0, 33}, {64, 1, 33, 0, 9, 50}},
               short_themselves = {{1, 40, 64}, {1, 40, 64}},
               shorter_themselves = {{32, 1, 17}, {32, 1, 17}};
@@ -117,10 +117,10 @@ namespace {
 //! Empty if attention of rounded factors differs by what rounding does: by less than `bound` of the
 //! norm of each result, but by something.
 std::string rounding_difference(Cuda& gpu, index_t size, bool causal, const Lengths& lengths,
-                                double bound) {
+                                double bound, const ops::DropoutMask& mask = some_dropped) {
   Cpu cpu;
-  const Results<Cpu> expected = attend(cpu, size, causal, some_dropped, lengths);
-  const Results<Cuda> found = attend(gpu, size, causal, some_dropped, lengths);
+  const Results<Cpu> expected = attend(cpu, size, causal, mask, lengths);
+  const Results<Cuda> found = attend(gpu, size, causal, mask, lengths);
   for (std::size_t i = 0; i < expected.size(); ++i) {
     const auto floats = to_host(expected[i]), rounded = to_host(found[i]);
     double distance = 0.0, norm = 0.0;
@@ -148,11 +148,14 @@ TEST_CASE("attention of rounded factors differs from that of floats by what roun
     CAPTURE(gpu.uses_wgmma(), to_text(precision), size);
     CHECK(rounding_difference(gpu, size, false, others, bound) == "");
     CHECK(rounding_difference(gpu, size, false, few_keys, bound) == "");
-    CHECK(rounding_difference(gpu, size, false, few_queries, bound) == "");
-    CHECK(rounding_difference(gpu, size, false, short_others, bound) == "");
     CHECK(rounding_difference(gpu, size, true, themselves, bound) == "");
-    CHECK(rounding_difference(gpu, size, true, short_themselves, bound) == "");
-    CHECK(rounding_difference(gpu, size, true, shorter_themselves, bound) == "");
+    for (const auto& mask : {nothing_dropped, some_dropped}) {
+      CAPTURE(mask.active());
+      CHECK(rounding_difference(gpu, size, false, few_queries, bound, mask) == "");
+      CHECK(rounding_difference(gpu, size, false, short_others, bound, mask) == "");
+      CHECK(rounding_difference(gpu, size, true, short_themselves, bound, mask) == "");
+      CHECK(rounding_difference(gpu, size, true, shorter_themselves, bound, mask) == "");
+    }
   }
 }
 
@@ -179,6 +182,10 @@ TEST_CASE("one kernel finds all gradients of short sequences of numbers of 16 bi
   CHECK(kernels(64, 65, 1) == 2);
   CHECK(kernels(64, 1, 65) == 2);
   CHECK(kernels(136, 16, 16) == 2);
+  CHECK_NOTHROW(attend(gpu, 64, false, some_dropped, {{0, 0}, {0, 0}}));
+  gpu.set_short_attention(false);
+  CHECK(kernels(64, 16, 16) == 2);
+  gpu.set_short_attention(true);
   gpu.set_product_precision(ProductPrecision::float32);
   CHECK(kernels(64, 16, 16) == 2);
 }

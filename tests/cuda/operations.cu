@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/cuda.cuh>
 
-#include <catch2/catch.hpp>
 #include <algorithm>
+#include <catch2/catch.hpp>
 #include <limits>
 #include <string>
 #include <utility>
@@ -411,6 +411,8 @@ TEST_CASE("sums of columns that are read four at a time have the bits of those r
     const auto all = random_tensor(gpu, {C}, 2), some = nan_tensor(gpu, {C});
     gpu.copy(some.data(), all.data(), C * 4);
     ops::column_sums(gpu, x, all, ops::Write::accumulate);
+    CHECK(ops::detail::RowTerm{x.numbers(), C}.lies_in_quads());
+    CHECK_FALSE(ops::detail::RowTerm{x.numbers() + 1, C}.lies_in_quads());
     // All but the first and the last three begin where no four neighbours do.
     ops::column_sums(gpu, {x.numbers() + 1, {rows, C - 4}, C}, {some.data() + 1, {C - 4}},
                      ops::Write::accumulate);

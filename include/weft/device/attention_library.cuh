@@ -31,7 +31,7 @@ struct AttentionKind {
   bool causal;
   bool deterministic;  // a forward pass is in any case
   FloatType type;      // of all rows
-  float scale;     // of the scores
+  float scale;         // of the scores
   index_t heads, head_size;
   index_t sequences;                             // at most; the rest are empty
   index_t longest_query, longest_key;            // at most, in rows
@@ -65,8 +65,9 @@ class AttentionLibrary {
   AttentionLibrary& operator=(const AttentionLibrary&) = delete;
   virtual ~AttentionLibrary() = default;
 
-  //! How many bytes of workspace it needs; nothing if it cannot compute this, with the same bits each
-  //! time where it is to be deterministic. It makes a plan for a kind that was not asked for before.
+  //! How many bytes of workspace it needs; nothing if it cannot compute this, with the same bits
+  //! each time where it is to be deterministic. It makes a plan for a kind that was not asked for
+  //! before.
   [[nodiscard]] virtual std::optional<index_t> workspace_bytes(const AttentionKind& kind) = 0;
 
   //! Launches a kind whose workspace was asked for.

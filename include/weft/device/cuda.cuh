@@ -130,6 +130,12 @@ class Cuda {
   //! Whether it does: it may, the program was compiled for sm_90a, and this is such a GPU.
   [[nodiscard]] bool uses_wgmma() const { return has_wgmma_ && wgmma_; }
 
+  //! Whether short sequences may have attention kernels of their own: yes unless it was set. From
+  //! the next attention on.
+  void set_short_attention(bool on) { short_attention_ = on; }
+  //! Whether they may.
+  [[nodiscard]] bool short_attention() const { return short_attention_; }
+
   //! Whether attention may be that of the library which `weft/cudnn.cuh` brings: yes unless it was
   //! set. From the next attention on, which may be the backward pass of an earlier one.
   void set_library_attention(bool on) { library_attention_ = on; }
@@ -292,9 +298,11 @@ class Cuda {
     if constexpr (requires { f.lies_in_quads(); }) {
       if (f.lies_in_quads()) {
         constexpr bool tails = !detail::ends_in_quads<F>;
-        launch_rows<CudaQuadLanes<32, true, tails>, CudaQuadLanes<threads, true, tails>>(n, cost, f);
+        launch_rows<CudaQuadLanes<32, true, tails>, CudaQuadLanes<threads, true, tails>>(n, cost,
+                                                                                         f);
       } else {
-        launch_rows<CudaQuadLanes<32, false, true>, CudaQuadLanes<threads, false, true>>(n, cost, f);
+        launch_rows<CudaQuadLanes<32, false, true>, CudaQuadLanes<threads, false, true>>(n, cost,
+                                                                                         f);
       }
     } else {
       launch_rows<CudaLanes<32>, CudaLanes<threads>>(n, cost, f);
@@ -443,7 +451,7 @@ class Cuda {
   index_t counters_count_ = 0;
   detail::CudaStaging staging_;
   detail::Cublas cublas_;
-  bool library_attention_ = true, deterministic_ = true;
+  bool short_attention_ = true, library_attention_ = true, deterministic_ = true;
   std::optional<std::unique_ptr<detail::AttentionLibrary>> attention_library_;  // empty: not begun
   Worker worker_;
 };

@@ -196,7 +196,8 @@ class Cudnn final : public AttentionLibrary {
     void operator()(cudnnHandle_t handle) const { cudnnDestroy(handle); }
   };
 
-  //! A forward pass cannot ask for a deterministic algorithm: engines that cuDNN marks are refused.
+  //! A forward pass cannot ask for a deterministic algorithm: engines that cuDNN marks are refused
+  //! where it is to be.
   //!
   //! **Cost.** Half a second: cuDNN compiles a kernel.
   [[nodiscard]] Plan make_plan(const AttentionKind& kind) const {
@@ -204,13 +205,13 @@ class Cudnn final : public AttentionLibrary {
     Plan plan{std::make_unique<CudnnAttention::Graph>(), 0};
     CudnnAttention::Graph& graph = *plan.graph;
     CudnnAttention::describe(kind, graph);
-    if (kind.deterministic) {
+    const bool planned = graph.validate().is_good() &&
+                         graph.build_operation_graph(handle_.get()).is_good() &&
+                         graph.create_execution_plans({frontend::HeurMode_t::A}).is_good();
+    if (planned && kind.deterministic) {  // of the plans that there are by now
       graph.deselect_numeric_notes({frontend::NumericalNote_t::NONDETERMINISTIC});
     }
-    const bool made = graph.validate().is_good() &&
-                      graph.build_operation_graph(handle_.get()).is_good() &&
-                      graph.create_execution_plans({frontend::HeurMode_t::A}).is_good() &&
-                      graph.check_support().is_good() &&
+    const bool made = planned && graph.check_support().is_good() &&
                       graph.build_plans(frontend::BuildPlanPolicy_t::HEURISTICS_CHOICE).is_good() &&
                       graph.get_workspace_size(plan.workspace_bytes).is_good();
     return made ? std::move(plan) : Plan();

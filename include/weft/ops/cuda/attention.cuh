@@ -167,29 +167,34 @@ void launch_attention_gradients(Cuda& device, const AttentionBackward<Cuda>& a) 
       a.log_sums, deltas.data(), a.dout, a.dk, a.dv);
 }
 
+//! What a block of any GPU's may have in shared memory.
+inline constexpr index_t least_shared_bytes = 99 * 1024;
+
 //! Calls `f(R, grid)` with the grid of kernels for short sequences and the keys that they have room
 //! for, a constant; false unless sequences are short, products are a warp's of numbers of 16 bits,
-//! heads have up to 128 channels, and two blocks have room on an SM. `Own`: see `ShortSequence`.
+//! and heads have up to 128 channels. `Own`: see `ShortSequence`.
 template <class Products, int Columns, int Own, class F>
 bool with_short_grid(const Cuda& device, const AttentionProblem<Cuda>& p, const F& f) {
   if constexpr (Products::rounds && Products::warps == 1 && Columns <= 128) {
     const index_t keys = p.key_layout->longest;
     const index_t longest = std::max({p.query_layout->longest, keys, index_t{1}});
-    if (longest > short_rows) return false;
+    if (!device.short_attention() || longest > short_rows) return false;
     const auto warps = static_cast<int>((longest + warp_rows - 1) / warp_rows);
-    const index_t room = std::min<index_t>(Products::block_bytes, device.shared_bytes_of_block());
-    const auto takes = [&]<int R>(std::integral_constant<int, R> constant) {
-      const index_t bytes = 4 * index_t{short_words<Products, Columns, R, Own>(warps * warp_rows)};
-      if (keys > R || bytes > room) return false;
-      f(constant, CudaGrid{.x = 1,
-                           .threads = dim3(static_cast<unsigned>(32 * warps)),
-                           .y = p.heads,
-                           .z = p.query_layout->sequences(),
-                           .shared_bytes = bytes});
-      return true;
+    const auto with = [&]<int R>(std::integral_constant<int, R> constant) {
+      static_assert(4 * short_words<Products, Columns, R, Own>(short_rows) <= least_shared_bytes);
+      f(constant,
+        CudaGrid{.x = 1,
+                 .threads = dim3(static_cast<unsigned>(32 * warps)),
+                 .y = p.heads,
+                 .z = p.query_layout->sequences(),
+                 .shared_bytes = 4 * short_words<Products, Columns, R, Own>(warps * warp_rows)});
     };
-    return takes(std::integral_constant<int, short_rows / 2>()) ||
-           takes(std::integral_constant<int, short_rows>());
+    if (keys <= short_rows / 2) {
+      with(std::integral_constant<int, short_rows / 2>());
+    } else {
+      with(std::integral_constant<int, short_rows>());
+    }
+    return true;
   }
   return false;
 }

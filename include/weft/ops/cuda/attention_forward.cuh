@@ -9,8 +9,7 @@
 
 namespace weft::ops::detail {
 
-//! What is taken off the exponents of a row, of which that is the largest: nothing where there is
-//! none.
+//! What is taken off a row's exponents: the largest, or nothing where all are minus infinity.
 __device__ inline float base_of(float largest) {
   return largest == weft::detail::minus_infinity ? 0.0f : largest;
 }
