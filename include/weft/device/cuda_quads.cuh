@@ -172,34 +172,33 @@ __device__ WEFT_INLINE std::uint32_t narrow(float low, float high, bool is_bfloa
 
 }  // namespace detail
 
-//! Four columns, as floats. Numbers of 16 bits are read without a branch for each type of them, as
-//! with one column.
+//! Four columns, as floats. There is no branch for each type: what follows one waits for its
+//! number, and the next array would be asked only then. So floats are read by two requests, of
+//! which numbers of 16 bits have the first.
 template <class Void, bool AtOnce>
 __device__ WEFT_INLINE Four load(AnyFloats<Void> row, Quad<AtOnce> c) {
-  const auto* const halves = reinterpret_cast<const std::uint16_t*>(row.data) + c.first;
-  const auto* const floats = reinterpret_cast<const std::uint32_t*>(row.data) + c.first;
-  uint4 words{};
+  const bool rounded = row.rounded(), is_bfloat16 = row.type == FloatType::bfloat16;
+  uint2 words, more{};
   if constexpr (AtOnce) {
-    if (row.rounded()) {
-      const uint2 four = *reinterpret_cast<const uint2*>(halves);
-      words.x = four.x, words.y = four.y;
-    } else {
-      words = *reinterpret_cast<const uint4*>(floats);
-    }
+    const char* const at =
+        reinterpret_cast<const char*>(row.data) + index_t{c.first} * (rounded ? 2 : 4);
+    words = *reinterpret_cast<const uint2*>(at);
+    if (!rounded) more = *reinterpret_cast<const uint2*>(at + 8);
   } else {
-    if (row.rounded()) {
+    const auto* const halves = reinterpret_cast<const std::uint16_t*>(row.data) + c.first;
+    const auto* const floats = reinterpret_cast<const std::uint32_t*>(row.data) + c.first;
+    if (rounded) {
       words.x = halves[0] | std::uint32_t{halves[1]} << 16;
       words.y = halves[2] | std::uint32_t{halves[3]} << 16;
     } else {
-      words = make_uint4(floats[0], floats[1], floats[2], floats[3]);
+      words = make_uint2(floats[0], floats[1]);
+      more = make_uint2(floats[2], floats[3]);
     }
   }
-  const bool is_bfloat16 = row.type == FloatType::bfloat16;
   const float2 low = detail::widen(words.x, is_bfloat16),
                high = detail::widen(words.y, is_bfloat16);
-  if (row.rounded()) return {{low.x, low.y, high.x, high.y}};
-  return {{__uint_as_float(words.x), __uint_as_float(words.y), __uint_as_float(words.z),
-           __uint_as_float(words.w)}};
+  return {{rounded ? low.x : __uint_as_float(words.x), rounded ? low.y : __uint_as_float(words.y),
+           rounded ? high.x : __uint_as_float(more.x), rounded ? high.y : __uint_as_float(more.y)}};
 }
 //! Four columns, rounded to what lies there.
 template <bool AtOnce>
