@@ -106,6 +106,23 @@ TEST_CASE("how a vector lies changes no bit of a row") {
   }
 }
 
+TEST_CASE(
+    "a row has the same bits among many, which a warp takes, as among few, which a block does") {
+  constexpr index_t many = 4096, few = 3, C = 1028;
+  Cuda gpu;
+  const auto layout = layout_of(gpu, {many});
+  const auto x = random_tensor(gpu, {many, C}, 1), branch = random_tensor(gpu, {many, C}, 2);
+  const auto all = nan_tensor(gpu, {many, C}), some = nan_tensor(gpu, {few, C});
+  const auto add = [&](index_t rows, const Tensor<float, Cuda>& sum) {
+    ops::residual(gpu, some_dropped, {layout->keys.data(), {rows}}, {x.data(), {rows, C}},
+                  View<const float>(branch.data(), {rows, C}), {}, sum);
+  };
+  add(many, all);
+  add(few, some);
+  const auto expected = to_host(some), found = to_host(all);
+  CHECK(std::equal(expected.begin(), expected.end(), found.begin()));
+}
+
 TEST_CASE("the branch of a residual connection is dropped, added and normalised") {
   for (const index_t C : {24, 1000, 1100}) {
     CHECK(device_difference([&](auto& device) {

@@ -360,7 +360,11 @@ class Cuda {
   //! Of `for_rows`, with the lanes of a warp or those of a block.
   template <class WarpLanes, class BlockLanes, class F>
   void launch_rows(index_t n, index_t cost, const F& f) {
-    constexpr index_t most_for_a_warp = detail::is_by_element<F> ? 1023 : 4096;
+    // Where lanes need not meet, a warp is for rows that are many or short: it has more of a row to
+    // do for each start than a block (40 instructions a number for 76, of residuals of 1,024
+    // columns), but few rows of it would leave multiprocessors idle.
+    constexpr index_t many_rows = 4096;
+    const index_t most_for_a_warp = !detail::is_by_element<F> ? 4096 : n >= many_rows ? 2048 : 1023;
     if (cost <= most_for_a_warp) {
       constexpr index_t rows = detail::block_threads / 32;
       launch(detail::name_of_kernel<F>(), {(n + rows - 1) / rows, detail::block_threads},

@@ -22,14 +22,14 @@ inline constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
 
 }  // namespace detail
 
-//! What CpuLanes is for a thread, for 32 threads of a warp or the 256 or 1,024 of a block.
+//! What CpuLanes is for a thread, for 32 threads of a warp or the 128, 256 or 1,024 of a block.
 //!
 //! A warp takes 128 columns at a time and a thread four of them, 32 apart: neighbours read
 //! neighbouring words, and one call of Philox decides all four. A column belongs to the same thread
 //! in every walk over a row. Every sum has a fixed order: that of a thread's columns, then CUB's.
 template <int Threads>
 struct CudaLanes {
-  static_assert(Threads == 32 || Threads == 256 || Threads == 1024);
+  static_assert(Threads == 32 || Threads == 128 || Threads == 256 || Threads == 1024);
 
   static constexpr int warp = 32;        //!< threads of a warp
   static constexpr index_t group = 128;  //!< columns of a warp's turn

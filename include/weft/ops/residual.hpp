@@ -21,7 +21,7 @@ namespace detail {
 
 struct ResidualRow {
   static constexpr bool is_by_element = true;
-  static constexpr int row_blocks = 6;  // see cuda_rows.cuh
+  static constexpr int row_blocks = 5;  // see cuda_rows.cuh
   static constexpr bool ends_in_quads = true;
 
   DropoutMask mask;
