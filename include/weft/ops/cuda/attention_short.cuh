@@ -74,8 +74,12 @@ struct ShortSequence : CudaQueries<Products, Columns, Own> {
   }
 };
 
+//! The most threads of a block.
+inline constexpr int short_threads = short_rows / warp_rows * 32;
+
+//! A warp finds the results of 16 queries.
 template <class Products, int Columns, int R>
-__global__ void __launch_bounds__(2 * short_rows)
+__global__ void __launch_bounds__(short_threads)
     attention_short_kernel(CudaHead head, AnyHeadRows<const void> q, AnyHeadRows<const void> k,
                            AnyHeadRows<const void> v, AnyHeadRows<void> out, float* log_sums) {
   const ShortSequence<Products, Columns, R, 1> block(head, k, v, q);
@@ -150,7 +154,7 @@ __device__ void multiply_columns(WarpPiece (&sums)[Columns / 8], WarpTile<Produc
 
 //! A warp finds the gradients of 16 queries, and when all have done so those of 16 keys and values.
 template <class Products, int Columns, int R>
-__global__ void __launch_bounds__(2 * short_rows)
+__global__ void __launch_bounds__(short_threads)
     attention_short_gradients(CudaHead head, AnyHeadRows<const void> q, AnyHeadRows<const void> k,
                               AnyHeadRows<const void> v, const float* log_sums,
                               AnyHeadRows<const void> dout, AnyHeadRows<void> dq,
