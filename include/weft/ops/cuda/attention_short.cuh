@@ -136,10 +136,7 @@ __device__ void multiply_columns(WarpPiece (&sums)[Columns / 8], WarpTile<Produc
   // `mma` wants rows 2 t, 2 t + 1, 2 t + 8 and 2 t + 9 of columns g and g + 8 of the weights.
   const std::uint32_t* const left_row =
       weights.row(lane / 16 * 8 + lane % 8) + first / 2 + lane / 8 % 2 * 4;
-#pragma unroll
-  for (WarpPiece& piece : sums) {
-    for (float& element : piece) element = 0.0f;
-  }
+  clear(sums);
 #pragma unroll 2
   for (int step = 0; step * Products::terms < rows; ++step) {
     std::uint32_t words[4];

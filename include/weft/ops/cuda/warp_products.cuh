@@ -176,6 +176,15 @@ struct FloatProducts : WarpProducts {
   }
 };
 
+//! Makes a result 0.
+template <int N>
+__device__ void clear(WarpPiece (&pieces)[N]) {
+#pragma unroll
+  for (WarpPiece& piece : pieces) {
+    for (float& element : piece) element = 0.0f;
+  }
+}
+
 //! scores (16, R) = a b', where a is rows `first` to `first` + 15 of a tile and b is R rows of
 //! another.
 template <int R, class Products, int Columns>
@@ -183,10 +192,7 @@ __device__ void multiply_by_rows(WarpPiece (&scores)[R / 8], WarpTile<Products, 
                                  int first, WarpTile<Products, Columns> b) {
   static_assert(R == 8 || R % 16 == 0);
   const int lane = static_cast<int>(threadIdx.x) % 32;
-#pragma unroll
-  for (WarpPiece& piece : scores) {
-    for (float& element : piece) element = 0.0f;
-  }
+  clear(scores);
   // `mma` wants words t and t + 4 of rows g and g + 8 of a, and of row g of each 8 rows of b.
   const std::uint32_t* const left_row = a.row(first + lane % 16) + lane / 16 * 4;
   if constexpr (R == 8) {  // four pieces of b are those of two steps
