@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <limits>
 #include <string>
 #include <utility>
@@ -182,7 +183,8 @@ TEST_CASE("activations and their gradients are those of a processor") {
 }
 
 TEST_CASE("cross entropy and its gradient are those of a processor") {
-  for (const index_t V : {6, 200, 600, 40000}) {
+  // Held by a warp, by blocks of 256 and of 1,024 threads, and by none; as quads and not.
+  for (const index_t V : {6, 200, 600, 1024, 3001, 8192, 9999, 28782, 32768, 40000}) {
     for (const float smoothing : {0.0f, 0.1f}) {
       CAPTURE(V, smoothing);
       CHECK(
@@ -205,6 +207,34 @@ TEST_CASE("cross entropy and its gradient are those of a processor") {
                                to_device<float>(device, gradients, {9, V})};
           }) == "");
     }
+  }
+}
+
+TEST_CASE("cross entropy passes over words that cannot come, and tells of a NaN") {
+  const float never = -std::numeric_limits<float>::infinity();
+  // Held by a warp, by blocks of 256 and of 1,024 threads, and by none.
+  for (const index_t V : {600, 3001, 9999, 40000}) {
+    CAPTURE(V);
+    const auto losses_and_gradients = [V, never](auto& device, float last) {
+      // One, all that a lane begins with, and all but the last and the label.
+      auto numbers = random_values(3 * V, 1);
+      numbers[1] = never;
+      for (index_t v = V + 4; v < 2 * V - 1; v += 128) numbers[v] = never;
+      std::fill_n(numbers.begin() + 2 * V + 4, V - 5, never);
+      numbers[3 * V - 1] = last;
+      const auto logits = to_device<float>(device, numbers, {3, V});
+      const auto losses = nan_tensor(device, {3});
+      const auto labels = to_device<token_t>(device, std::vector<token_t>{3, 3, 3}, {3});
+      ops::cross_entropy(device, logits, {}, labels, ops::ignore_nothing, 0.0f, logits, losses);
+      return std::vector{losses, logits};
+    };
+    CHECK(device_difference([&](auto& device) { return losses_and_gradients(device, 1.0f); }) == "");
+    Cuda gpu;
+    const auto found = losses_and_gradients(gpu, std::nanf(""));
+    const auto losses = to_host(found[0]), gradients = to_host(found[1]);
+    CHECK_FALSE(std::isnan(losses[1]));
+    CHECK(std::isnan(losses[2]));
+    CHECK(std::all_of(gradients.end() - V, gradients.end(), [](float g) { return std::isnan(g); }));
   }
 }
 

@@ -22,7 +22,7 @@ inline constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
 
 }  // namespace detail
 
-//! What CpuLanes is for a thread, for 32 threads of a warp or the 128, 256 or 1,024 of a block.
+//! What CpuLanes is for a thread, for 32 threads of a warp or the 128 to 1,024 of a block.
 //!
 //! A warp takes 128 columns at a time and a thread four of them, 32 apart: neighbours read
 //! neighbouring words, and one call of Philox decides all four. A column belongs to the same thread
@@ -31,8 +31,9 @@ template <int Threads>
 struct CudaLanes {
   static_assert(Threads == 32 || Threads == 128 || Threads == 256 || Threads == 1024);
 
-  static constexpr int warp = 32;        //!< threads of a warp
-  static constexpr index_t group = 128;  //!< columns of a warp's turn
+  static constexpr int threads = Threads;  //!< that share a row
+  static constexpr int warp = 32;          //!< threads of a warp
+  static constexpr index_t group = 128;    //!< columns of a warp's turn
 
   //! The thread's number among those of the row.
   [[nodiscard]] __device__ static int thread() { return static_cast<int>(threadIdx.x) % Threads; }

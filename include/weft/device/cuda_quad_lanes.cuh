@@ -20,6 +20,7 @@ namespace weft {
 //! end with a quad they are without `Tails`, which were two fifths of the longest kernel's code.
 template <int Threads, bool AtOnce, bool Tails>
 struct CudaQuadLanes {
+  static constexpr int threads = Threads;     //!< that share a row
   static constexpr int warp = 32;             //!< threads of a warp
   static constexpr int group = 4 * warp;      //!< columns of a warp's turn
   static constexpr int stride = 4 * Threads;  //!< columns from a turn to the next
@@ -125,6 +126,12 @@ struct CudaQuadLanes {
     const float shift = CudaLanes<Threads>::largest_of(largest);
     if (largest != shift) exps *= simd::exp(largest - shift);
     return {shift, CudaLanes<Threads>::sum_of(exps), CudaLanes<Threads>::sum_of(total)};
+  }
+
+  //! What `exp_sum` finds, as `all`, and what writes what is made of each exponential.
+  template <class F>
+  __device__ detail::ExpsFoundAgain<CudaQuadLanes, F> exps(index_t n, F f) const {
+    return {*this, n, f, exp_sum(n, f)};
   }
 
  private:

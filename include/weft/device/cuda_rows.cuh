@@ -6,6 +6,7 @@
 #include <cuda_runtime.h>
 
 #include <weft/core/index.hpp>
+#include <weft/device/cuda_held_lanes.cuh>
 #include <weft/device/cuda_lanes.cuh>
 #include <weft/device/cuda_quad_lanes.cuh>
 #include <weft/device/wgmma.cuh>
@@ -15,16 +16,23 @@ namespace weft::detail {
 inline constexpr int block_threads = 256;
 
 //! Blocks that a multiprocessor is to have room for, by which the compiler limits registers: as
-//! many as a kernel says by `row_blocks`, tried on an H200; 0 leaves it to the compiler.
-template <class F>
-inline constexpr int row_blocks = 0;
-template <class F>
-requires requires { F::row_blocks; }
-inline constexpr int row_blocks<F> = F::row_blocks;
+//! lanes say that hold a row in them, or as many as a kernel says by `row_blocks`, tried on an H200;
+//! 0 leaves it to the compiler.
+template <class Lanes, class F>
+constexpr int row_blocks() {
+  if constexpr (requires { Lanes::blocks; }) {
+    return Lanes::blocks;
+  } else if constexpr (requires { F::row_blocks; }) {
+    return F::row_blocks;
+  } else {
+    return 0;
+  }
+}
 
 //! Calls `f(lanes, row)` with a warp for each of n rows.
 template <class Lanes, class F>
-__global__ void __launch_bounds__(block_threads, row_blocks<F>) warp_a_row(F f, index_t n) {
+__global__ void __launch_bounds__(block_threads, row_blocks<Lanes, F>())
+    warp_a_row(F f, index_t n) {
   const index_t row = (static_cast<index_t>(blockIdx.x) * block_threads + threadIdx.x) / 32;
   if (row < n) f(Lanes(), row);
 }
@@ -38,13 +46,13 @@ inline constexpr int row_threads<F> = F::row_threads;
 
 //! Whether every GPU's multiprocessor has room for a kernel's blocks: of sm_86 and sm_89, among
 //! others, it takes 1,536 threads, and ptxas refuses to plan for more.
-template <class F>
-inline constexpr bool rows_fit_everywhere = row_threads<F> * row_blocks<F> <= 1536;
+template <class Lanes, class F>
+inline constexpr bool rows_fit_everywhere = Lanes::threads * row_blocks<Lanes, F>() <= 1536;
 
 //! Calls `f(lanes, row)` with a block for each row.
 template <class Lanes, class F>
-requires rows_fit_everywhere<F>
-__global__ void __launch_bounds__(row_threads<F>, row_blocks<F>) block_a_row(F f) {
+requires rows_fit_everywhere<Lanes, F>
+__global__ void __launch_bounds__(Lanes::threads, row_blocks<Lanes, F>()) block_a_row(F f) {
   f(Lanes(), static_cast<index_t>(blockIdx.x));
 }
 
@@ -58,8 +66,8 @@ __global__ void __launch_bounds__(row_threads<F>, row_blocks<F>) block_a_row(F f
 
 //! The same, where not, with the registers that so many blocks leave a thread.
 template <class Lanes, class F>
-requires(!rows_fit_everywhere<F>)
-__global__ void WEFT_BOUNDS(row_threads<F>, row_blocks<F>) block_a_row(F f) {
+requires(!rows_fit_everywhere<Lanes, F>)
+__global__ void WEFT_BOUNDS(Lanes::threads, (row_blocks<Lanes, F>())) block_a_row(F f) {
   f(Lanes(), static_cast<index_t>(blockIdx.x));
 }
 

@@ -95,6 +95,13 @@ struct CpuLanes {
     const float shift = simd::max(largest);
     return {shift, sum(n, [&](auto c) { return simd::exp(f(c) - shift); }), simd::sum(total)};
   }
+
+  //! What `exp_sum` finds, as `all`, and what writes what is made of each exponential. Lanes of a
+  //! GPU that hold a row find each once.
+  template <class F>
+  WEFT_INLINE detail::ExpsFoundAgain<CpuLanes, F> exps(index_t n, F f) const {
+    return {*this, n, f, exp_sum(n, f)};
+  }
 };
 
 }  // namespace weft

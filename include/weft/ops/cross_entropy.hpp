@@ -22,8 +22,9 @@ inline constexpr token_t ignore_nothing = -1;
 namespace detail {
 
 struct CrossEntropyRow {
-  //! Of a GPU's block: few rows at a time, so that what is read for the sum is still in its cache
-  //! when it is read for the gradient. 132 rows of 32,768 logits are 17 MB.
+  //! Of a GPU's block where a row does not fit its registers: few rows at a time, so that what is
+  //! read for the sum is still in its cache when it is read for the gradient. 132 rows of 65,536
+  //! logits are 35 MB.
   static constexpr int row_threads = 1024;
   static constexpr int row_blocks = 2;  // see cuda_rows.cuh
 
@@ -40,6 +41,7 @@ struct CrossEntropyRow {
   [[nodiscard]] bool lies_in_quads() const {
     return simd::lie_in_quads(stride, logits, bias) && simd::lie_in_quads(dstride, dlogits);
   }
+  [[nodiscard]] index_t columns_of_exps() const { return V; }
 
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
@@ -61,17 +63,16 @@ struct CrossEntropyRow {
     };
     // Read before anything is written: other lanes have other columns.
     const float at_label = bias == nullptr ? row[label] : row[label] + bias[label];
-    const ExpSum of_row = lanes.exp_sum(V, logit);
+    const auto exps = lanes.exps(V, logit);
+    const ExpSum of_row = exps.all;
     const float count = static_cast<float>(V);
     const float mean = smoothing == 0.0f ? 0.0f : of_row.sum / count - of_row.largest;
     losses[n] =
         std::log(of_row.exps) - (1.0f - smoothing) * (at_label - of_row.largest) - smoothing * mean;
     if (!with_gradient) return;
-    lanes.wait();
     const float norm = gradient_scale * (1.0f / of_row.exps);
     const float uniform = gradient_scale * (smoothing / count);
-    lanes.write(V, gradient,
-                [&](auto c) { return simd::exp(logit(c) - of_row.largest) * norm - uniform; });
+    exps.write(gradient, norm, [&](auto p) { return p - uniform; });
     // Found apart: where the probability is nearly 1, rounding it first would leave nothing.
     lanes.at(label, [&] {
       const float p = simd::exp(at_label - of_row.largest) * norm;
@@ -90,7 +91,7 @@ struct CrossEntropyRow {
 //! **Shapes.** logits: (N, V). bias: (V), or empty. labels, losses: (N). dlogits: (N, V), or empty;
 //! it may be `logits`, or a `Factor`'s target. Rows of both may have gaps between them.
 //! **Cost.** Reads NV twice, with a gradient three times and writes it once, a row at a time from
-//! cache; a GPU reads once less.
+//! cache; a GPU reads once less, and rows of up to 32,768 logits, which its registers hold, once.
 //! **Errors.** ShapeError unless they fit. Labels are trusted to lie in 0 to V - 1 or be ignored.
 //! **Source.** Szegedy et al. 2016, section 7; the same as PyTorch's `label_smoothing`.
 template <class D>
