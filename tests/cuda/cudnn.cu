@@ -10,6 +10,7 @@ namespace cudnn_tests {
 
 using namespace weft;
 using namespace weft::testing;
+using namespace weft::testing::rounded_attention;
 
 // Attention by cuDNN, which tools/cudnn.cpp brings into this program, is compared with weft's own
 // on the same GPU: both read the same rounded numbers. On GPUs that cuDNN is not asked for on there

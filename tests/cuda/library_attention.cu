@@ -15,6 +15,7 @@ namespace library_attention_tests {
 
 using namespace weft;
 using namespace weft::testing;
+using namespace weft::testing::rounded_attention;
 
 // What a library of attention is told is enough to compute it: one that does so on the host, from
 // nothing but what it is told, finds what weft's own kernels find. Any GPU has it, and the

@@ -15,7 +15,7 @@
 
 #include "dropout_masks.hpp"
 
-namespace weft::testing {
+namespace weft::testing::rounded_attention {
 
 //! Of an attention's sequences; without those of keys they attend to themselves.
 struct Lengths {
@@ -105,4 +105,4 @@ inline double rounding_bound(ProductPrecision precision, std::size_t result) {
   return result == 1 ? 1e-5 : precision == ProductPrecision::bfloat16 ? 0x1p-6 : 0x1p-8;
 }
 
-}  // namespace weft::testing
+}  // namespace weft::testing::rounded_attention
