@@ -68,7 +68,7 @@ class Consumers(unittest.TestCase):
 
     def test_meson_finds_what_is_installed(self):
         project = self.meson_project("meson")
-        self.run_command(MESON, "setup", "build", cwd=project)
+        self.run_command(MESON, "setup", "build", "-Ddebug=false", cwd=project)
         self.run_command("ninja", "-C", "build", cwd=project)
         self.expect_programs(project / "build")
 
@@ -76,7 +76,8 @@ class Consumers(unittest.TestCase):
         project = self.meson_project("subproject")
         (project / "subprojects").mkdir()
         (project / "subprojects/weft").symlink_to(SOURCE)
-        said = self.run_command(MESON, "setup", "build", "--force-fallback-for=weft", cwd=project)
+        said = self.run_command(MESON, "setup", "build", "-Ddebug=false",
+                                "--force-fallback-for=weft", cwd=project)
         self.assertIn("Executing subproject weft", said)
         self.run_command("ninja", "-C", "build", cwd=project)
         self.expect_programs(project / "build")
@@ -92,7 +93,7 @@ class Consumers(unittest.TestCase):
     def test_pkg_config_and_no_run_time_types(self):
         flags = self.run_command("pkg-config", "--cflags", "--libs", "weft").split()
         program = self.folder / "trainer"
-        self.run_command(os.environ.get("CXX", "c++"), "-std=c++20", "-O1", "-fno-rtti",
+        self.run_command(os.environ.get("CXX", "c++"), "-std=c++20", "-fno-rtti",
                          HERE / "main.cpp", HERE / "batch.cpp", "-o", program, *flags)
         self.expect_training(program)
 

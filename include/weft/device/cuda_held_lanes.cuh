@@ -36,7 +36,7 @@ struct HeldExps {
 //! is found once.
 template <int Threads, bool AtOnce, bool Tails>
 struct CudaHeldLanes : CudaQuadLanes<Threads, AtOnce, Tails> {
-  using Quads = CudaQuadLanes<Threads, AtOnce, Tails>;
+  using Quads = CudaQuadLanes<Threads, AtOnce, Tails>;  //!< the same that hold nothing
 
   //! Quads of a lane: with their addresses they leave it in 64 registers, and a multiprocessor has
   //! room for 1,024 threads.

@@ -16,8 +16,8 @@ namespace weft::detail {
 inline constexpr int block_threads = 256;
 
 //! Blocks that a multiprocessor is to have room for, by which the compiler limits registers: as
-//! lanes say that hold a row in them, or as many as a kernel says by `row_blocks`, tried on an H200;
-//! 0 leaves it to the compiler.
+//! lanes say that hold a row in them, or as many as a kernel says by `row_blocks`, tried on an
+//! H200; 0 leaves it to the compiler.
 template <class Lanes, class F>
 constexpr int row_blocks() {
   if constexpr (requires { Lanes::blocks; }) {
@@ -44,15 +44,26 @@ template <class F>
 requires requires { F::row_threads; }
 inline constexpr int row_threads<F> = F::row_threads;
 
+//! The same of a kernel with these lanes: those that hold a row say how many they are.
+template <class Lanes, class F>
+constexpr int bounded_threads() {
+  if constexpr (requires { Lanes::blocks; }) {
+    return Lanes::threads;
+  } else {
+    return row_threads<F>;
+  }
+}
+
 //! Whether every GPU's multiprocessor has room for a kernel's blocks: of sm_86 and sm_89, among
 //! others, it takes 1,536 threads, and ptxas refuses to plan for more.
 template <class Lanes, class F>
-inline constexpr bool rows_fit_everywhere = Lanes::threads * row_blocks<Lanes, F>() <= 1536;
+inline constexpr bool rows_fit_everywhere = bounded_threads<Lanes, F>() * row_blocks<Lanes, F>() <=
+                                            1536;
 
 //! Calls `f(lanes, row)` with a block for each row.
 template <class Lanes, class F>
-requires rows_fit_everywhere<Lanes, F>
-__global__ void __launch_bounds__(Lanes::threads, row_blocks<Lanes, F>()) block_a_row(F f) {
+requires rows_fit_everywhere<Lanes, F> __global__ void __launch_bounds__(
+    bounded_threads<Lanes, F>(), row_blocks<Lanes, F>()) block_a_row(F f) {
   f(Lanes(), static_cast<index_t>(blockIdx.x));
 }
 
@@ -66,8 +77,8 @@ __global__ void __launch_bounds__(Lanes::threads, row_blocks<Lanes, F>()) block_
 
 //! The same, where not, with the registers that so many blocks leave a thread.
 template <class Lanes, class F>
-requires(!rows_fit_everywhere<Lanes, F>)
-__global__ void WEFT_BOUNDS(Lanes::threads, (row_blocks<Lanes, F>())) block_a_row(F f) {
+requires(!rows_fit_everywhere<Lanes, F>) __global__
+    void WEFT_BOUNDS((bounded_threads<Lanes, F>()), (row_blocks<Lanes, F>())) block_a_row(F f) {
   f(Lanes(), static_cast<index_t>(blockIdx.x));
 }
 
