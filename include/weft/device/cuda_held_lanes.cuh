@@ -32,8 +32,8 @@ struct HeldExps {
 }  // namespace detail
 
 //! What `CudaQuadLanes` is, for rows of up to `most` columns, of which the registers hold what is
-//! found first for what is written then: a row is read once, lanes meet once, and each exponential
-//! is found once.
+//! found first for what is written then: a row is read once, each exponential is found once, and
+//! lanes wait for one another twice.
 template <int Threads, bool AtOnce, bool Tails>
 struct CudaHeldLanes : CudaQuadLanes<Threads, AtOnce, Tails> {
   using Quads = CudaQuadLanes<Threads, AtOnce, Tails>;  //!< the same that hold nothing

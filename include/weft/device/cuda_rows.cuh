@@ -44,7 +44,8 @@ template <class F>
 requires requires { F::row_threads; }
 inline constexpr int row_threads<F> = F::row_threads;
 
-//! The same of a kernel with these lanes: those that hold a row say how many they are.
+//! The same of a kernel with these lanes. Those that hold a row say how many they are; of others it
+//! is the kernel that says it, by which `NothingRow` tells for what it was compiled.
 template <class Lanes, class F>
 constexpr int bounded_threads() {
   if constexpr (requires { Lanes::blocks; }) {
