@@ -51,7 +51,9 @@ class OwnData(unittest.TestCase):
         self.clone()
         self.assertTrue(install.startswith("sudo apt-get install -y "))
         if shutil.which("dpkg"):
-            for package in install.split()[4:]:
+            # A compiler or a Meson may come from elsewhere: pip, or another compiler's place.
+            packages = [name for name in install.split()[4:] if not shutil.which(name)]
+            for package in packages:
                 subprocess.run(["dpkg", "-s", package], check=True, stdout=subprocess.DEVNULL)
         said = ""
         for command in rest:
