@@ -7,12 +7,12 @@
 
 #include <weft/parallel/schedule/one_forward_one_backward.hpp>
 
-struct Named {
+struct OneForwardOneBackward {
   static constexpr const char* name = "1f1b";
   static constexpr int ranks = 2;
 };
 
 int main(int argc, char** argv) {
-  return language_model::run<language_model::Pipeline<Named, weft::OneForwardOneBackward<8>>>(argc,
-                                                                                              argv);
+  return language_model::run<
+      language_model::Pipeline<OneForwardOneBackward, weft::OneForwardOneBackward<8>>>(argc, argv);
 }

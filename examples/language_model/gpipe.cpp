@@ -7,11 +7,11 @@
 
 #include <weft/parallel/schedule/gpipe.hpp>
 
-struct Named {
+struct GPipe {
   static constexpr const char* name = "gpipe";
   static constexpr int ranks = 2;
 };
 
 int main(int argc, char** argv) {
-  return language_model::run<language_model::Pipeline<Named, weft::GPipe<8>>>(argc, argv);
+  return language_model::run<language_model::Pipeline<GPipe, weft::GPipe<8>>>(argc, argv);
 }

@@ -7,11 +7,12 @@
 
 #include <weft/parallel/schedule/interleaved.hpp>
 
-struct Named {
+struct Interleaved {
   static constexpr const char* name = "interleaved";
   static constexpr int ranks = 2;
 };
 
 int main(int argc, char** argv) {
-  return language_model::run<language_model::Pipeline<Named, weft::Interleaved<8, 2>>>(argc, argv);
+  return language_model::run<language_model::Pipeline<Interleaved, weft::Interleaved<8, 2>>>(argc,
+                                                                                             argv);
 }

@@ -7,12 +7,13 @@
 
 #include <weft/parallel/schedule/one_forward_one_backward.hpp>
 
-struct Named {
+struct Replicas {
   static constexpr const char* name = "replicas";
   static constexpr int ranks = 4;
 };
 
 int main(int argc, char** argv) {
   return language_model::run<
-      language_model::Pipeline<Named, weft::OneForwardOneBackward<8>, weft::Zero<1>>>(argc, argv);
+      language_model::Pipeline<Replicas, weft::OneForwardOneBackward<8>, weft::Zero<1>>>(argc,
+                                                                                         argv);
 }

@@ -7,11 +7,11 @@
 
 #include <weft/parallel/schedule/zero_bubble.hpp>
 
-struct Named {
+struct ZeroBubble {
   static constexpr const char* name = "zero_bubble";
   static constexpr int ranks = 2;
 };
 
 int main(int argc, char** argv) {
-  return language_model::run<language_model::Pipeline<Named, weft::ZeroBubble<8>>>(argc, argv);
+  return language_model::run<language_model::Pipeline<ZeroBubble, weft::ZeroBubble<8>>>(argc, argv);
 }
