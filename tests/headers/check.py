@@ -31,9 +31,9 @@ import tempfile
 from typing import Dict, FrozenSet, List
 
 OPTIONAL = re.compile(r"^#include <(mpi\.h|nccl\.h|sentencepiece_processor\.h)>", re.M)
+INCLUDES = re.compile(r"^\s*#\s*include\s*<([^>]+)>", re.M)
 MOST_BASES = 12
 LEAST_SAVED = 100  # headers, of ours and others, that need not be read again
-INCLUDES = re.compile(r"^\s*#\s*include\s*<([^>]+)>", re.M)
 
 
 def complaints(names: List[str], include: pathlib.Path, compiler: List[str]) -> str:

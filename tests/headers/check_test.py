@@ -7,7 +7,9 @@ import pathlib
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
+import check
 from check import main
 
 compiler = sys.argv[1:] or ["c++", "-std=c++20", "-Wall", "-Wextra"]
@@ -72,6 +74,16 @@ class Check(unittest.TestCase):
         self.assertNotIn("<weft/core/a.hpp>", printed)
         self.assertEqual(self.together()[0], 0)
 
+    def test_a_header_that_relies_on_its_includer_below_others(self):
+        headers = {"weft/core/a.hpp": "#pragma once\n#include <string>\n",
+                   "weft/core/b.hpp": "#pragma once\ninline std::string b() { return {}; }\n",
+                   "weft/core/c.hpp": "#pragma once\n#include <weft/core/a.hpp>\n#include <weft/core/b.hpp>\n",
+                   "weft/core/d.hpp": "#pragma once\n#include <weft/core/c.hpp>\n"}
+        status, printed = self.alone(headers)
+        self.assertEqual(status, 1)
+        self.assertIn("4 read again, 1 with complaints", printed)
+        self.assertIn("<weft/core/b.hpp>, alone", printed)
+
     def test_headers_that_do_not_go_together(self):
         headers = {"weft/core/one.hpp": ONE,
                    "weft/io/one.hpp": "#pragma once\nstruct One { int one; };\n"}
@@ -115,6 +127,21 @@ class Check(unittest.TestCase):
     def test_no_header_at_all_is_a_fault(self):
         self.assertEqual(self.alone()[0], 1)
         self.assertEqual(self.together()[0], 1)
+
+
+class CheckWithBases(Check):
+    """The same, where every header that can be is compiled before those that include it."""
+    def setUp(self):
+        super().setUp()
+        patch = mock.patch.object(check, "LEAST_SAVED", 1)
+        patch.start()
+        self.addCleanup(patch.stop)
+
+    def test_what_most_headers_include_is_their_base(self):
+        self.write({"weft/core/one.hpp": ONE, "weft/core/two.hpp": TWO, "weft/core/apart.hpp": ""})
+        names = ["weft/core/apart.hpp", "weft/core/one.hpp", "weft/core/two.hpp"]
+        self.assertEqual(check.bases(check.closures(names, self.root)),
+                         {"weft/core/two.hpp": "weft/core/one.hpp"})
 
 
 if __name__ == "__main__":
