@@ -3,6 +3,8 @@
 //
 // The first program on two logical devices of one GPU, or of two. Compiled by nvcc, not run by the
 // tests.
+//
+//     build/examples/guide_gpu
 
 #include <weft/cuda.cuh>
 #include "../course/reversal.hpp"
