@@ -369,3 +369,35 @@ TEST_CASE("a copy of what nobody has written is not written") {
   CHECK_THAT(refusal("ld.global.u32 %r5, [%rd2+8];\n", to.data(), 1),
              Catch::Contains("bytes that nothing has written"));
 }
+
+TEST_CASE("halves of a word are touched apart from each other") {
+  const Words words(64);
+  const std::string half = "shl.b32 %r5, %r1, 1;\nadd.s32 %r5, %r2, %r5;\n";
+  const std::string write = half + "st.shared.u16 [%r5], %r1;\n";
+  const std::string read_word = "ld.shared.u32 %r6, [%r2];\n";
+  // Two threads, of one warp and of two.
+  CHECK(refusal(write + "bar.sync 0;\n" + read_word, words.data(), 64) == "");
+  CHECK_THAT(refusal(write + read_word, words.data(), 64), Catch::Contains("a race"));
+  CHECK_THAT(refusal("st.shared.u16 [%r2], %r1;\n", words.data(), 2), Catch::Contains("a race"));
+  CHECK_THAT(
+      refusal("st.shared.u32 [room], 0;\nbar.sync 0;\n" + read_word + write, words.data(), 2),
+      Catch::Contains("a race"));
+  // A word is one again for the next launch.
+  run(write, words.data(), 64);
+  CHECK(refusal("st.shared.u32 [%r4], %r1;\n", words.data(), 64) == "");
+  // Two blocks.
+  const std::string write_of_block =
+      "mov.u32 %r5, %ctaid.x;\nmul.wide.u32 %rd3, %r5, 2;\nadd.s64 %rd4, %rd2, %rd3;\n"
+      "st.global.u16 [%rd4], %r5;\n";
+  CHECK(refusal(write_of_block + "ld.global.u16 %r6, [%rd4];\n", words.data(), 1, 2) == "");
+  CHECK_THAT(refusal(write_of_block + "ld.global.u32 %r6, [%rd2];\n", words.data(), 1, 2),
+             Catch::Contains("bytes that nothing has written"));
+  // What is copied, or written by a library, may be half a word too.
+  const Words from(1), to(1);
+  auto& memory = Memory::of_all();
+  memory.written(from.data(), 2);
+  memory.copied(to.data(), from.data(), 4);
+  CHECK(refusal("ld.global.u16 %r5, [%rd2];\n", to.data(), 1) == "");
+  CHECK_THAT(refusal("ld.global.u16 %r5, [%rd2+2];\n", to.data(), 1),
+             Catch::Contains("bytes that nothing has written"));
+}

@@ -31,7 +31,7 @@ struct Block {
   SharedHistory history;
   std::uint32_t waits = 0;               // how often all have come, here and in blocks before
   bool any = false, any_of_all = false;  // what a barrier's reduction finds, and found
-  std::vector<bool> being_copied;        // of the bytes of `shared`
+  std::vector<bool> being_copied;        // of every 16 bytes of `shared`
   // Of kernels with products of warpgroups: which thread wrote a byte of `shared` after how many of
   // its fences, and how many each thread has passed, now and when all came to the last barrier.
   struct Written {
@@ -47,7 +47,7 @@ struct Block {
     ++waits;
     any = false;
     std::fill(shared.begin(), shared.end(), std::byte{0xff});
-    being_copied.assign(shared.size(), false);
+    being_copied.assign(shared.size() / 16 + 1, false);
     if (kernel->has_wgmma) {
       written.assign(shared.size(), {});
       fences.assign(threads.x * threads.y * threads.z, 0);
@@ -72,13 +72,10 @@ struct Block {
   }
 
   //! A copy of 16 bytes begins or ends.
-  void mark_copies(std::uint64_t address, bool begins) {
-    const auto first = being_copied.begin() + static_cast<std::ptrdiff_t>(address);
-    std::fill(first, first + 16, begins);
-  }
-  [[nodiscard]] bool is_being_copied(std::uint64_t address, unsigned bytes) const {
-    const auto first = being_copied.begin() + static_cast<std::ptrdiff_t>(address);
-    return std::find(first, first + bytes, true) != first + bytes;
+  void mark_copies(std::uint64_t address, bool begins) { being_copied[address / 16] = begins; }
+  //! Whether bytes are, of which 16 are a multiple.
+  [[nodiscard]] bool is_being_copied(std::uint64_t address) const {
+    return being_copied[address / 16];
   }
 
   //! All warps have come.

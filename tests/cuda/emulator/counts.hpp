@@ -51,21 +51,21 @@ struct Counts {
   void add_shared(const std::uint64_t (&addresses)[warp_size], Mask mask, unsigned each) {
     const unsigned lanes_at_once = each <= 4 ? 32 : each == 8 ? 16 : 8;
     for (unsigned first = 0; first < warp_size; first += lanes_at_once) {
-      std::uint64_t words[32];
-      unsigned count = 0, of_bank[32] = {}, most = 0;
+      std::uint64_t words[32][32];  // of each bank
+      unsigned of_bank[32] = {}, most = 0;
       for (unsigned lane = first; lane < first + lanes_at_once; ++lane) {
         if ((mask >> lane & 1u) == 0) continue;
         for (unsigned b = 0; b < each; b += 4) {
           const std::uint64_t word = (addresses[lane] + b) / 4;
-          bool known = false;
-          for (unsigned i = count; i-- > 0 && !known;) known = words[i] == word;
-          if (known) continue;
-          words[count++] = word;
-          most = std::max(most, ++of_bank[word % 32]);
+          auto* const others = words[word % 32];
+          unsigned& count = of_bank[word % 32];
+          if (std::find(others, others + count, word) != others + count) continue;
+          others[count++] = word;
+          most = std::max(most, count);
         }
       }
       shared_passes += most;
-      shared_least += count > 0 ? 1 : 0;
+      shared_least += most > 0 ? 1 : 0;
     }
   }
 };

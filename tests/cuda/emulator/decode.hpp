@@ -4,10 +4,12 @@
 #pragma once
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <optional>
@@ -123,7 +125,7 @@ class Decoder {
       if (found == labels_.end()) unknown("label " + std::string(label));
       kernel_.instructions[instruction].target = found->second;
     }
-    kernel_.register_bytes = (kernel_.register_bytes + 63) / 64 * 64;
+    fill_registers();
   }
 
  private:
@@ -137,13 +139,13 @@ class Decoder {
   };
 
   std::uint32_t new_register(unsigned bytes) {
-    const auto place = static_cast<std::uint32_t>(kernel_.register_bytes);
-    kernel_.register_bytes += bytes == 0 ? sizeof(Mask) : bytes * warp_size;
+    const auto place = static_cast<std::uint32_t>(register_bytes_);
+    register_bytes_ += bytes == 0 ? sizeof(Mask) : bytes * warp_size;
     return place;
   }
   //! The registers of a width begin at cache lines.
   void align_registers(unsigned bytes) {
-    if (bytes != 0) kernel_.register_bytes = (kernel_.register_bytes + 63) / 64 * 64;
+    if (bytes != 0) register_bytes_ = (register_bytes_ + 63) / 64 * 64;
   }
 
   void declare_registers(std::string_view declaration) {
@@ -178,6 +180,18 @@ class Decoder {
       return Register{first.place + static_cast<std::uint32_t>(number * stride), first.bytes};
     }
     return std::nullopt;
+  }
+
+  //! Registers begin as NaN, those of constants as these.
+  void fill_registers() {
+    auto& registers = kernel_.registers;
+    registers.assign((register_bytes_ + 63) / 64 * 64, std::byte{0xff});
+    for (const auto& [constant, place] : constants_) {
+      const auto& [value, bytes] = constant;
+      for (unsigned lane = 0; lane < warp_size; ++lane) {
+        std::memcpy(registers.data() + place + lane * bytes, &value, bytes);
+      }
+    }
   }
 
   //! The static shared memory that a kernel names, then what its launch gives.
@@ -215,7 +229,6 @@ class Decoder {
     if (found != constants_.end()) return found->second;
     align_registers(bytes);
     const auto place = new_register(bytes);
-    kernel_.constants.push_back({place, bytes, value});
     constants_[{value, bytes}] = place;
     return place;
   }
@@ -599,6 +612,7 @@ class Decoder {
   }
 
   Kernel& kernel_;
+  std::size_t register_bytes_ = 0;
   const std::map<std::string_view, std::uint64_t>& globals_;
   const std::map<std::string_view, Variable>& module_shared_;
   std::map<std::string_view, std::uint64_t> symbols_;

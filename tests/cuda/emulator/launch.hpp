@@ -58,7 +58,8 @@ inline void run_kernel(const Kernel& kernel, Triple blocks, Triple threads,
   ++counts.launches;
   counts.blocks += blocks.x * blocks.y * blocks.z;
   counts.visits.resize(kernel.instructions.size());
-  Block block;
+  // What a launch leaves is as what a block leaves: its waits count on.
+  static thread_local Block block;
   block.kernel = &kernel;
   block.parameters = parameters;
   block.threads = threads;
@@ -66,7 +67,7 @@ inline void run_kernel(const Kernel& kernel, Triple blocks, Triple threads,
   block.gpu = gpu;
   block.counts = &counts;
   block.shared.resize(kernel.static_shared_bytes + shared_bytes);
-  block.history.resize(block.shared.size());
+  block.history.begin_launch(block.shared.size());
   block.serial = Memory::of_all().begin_launch(blocks.x * blocks.y * blocks.z);
   static thread_local std::vector<Warp> warps;
   warps.resize((count + warp_size - 1) / warp_size);

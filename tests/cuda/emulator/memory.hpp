@@ -12,9 +12,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
+#include "byte_records.hpp"
 #include "statements.hpp"
 #include "touch.hpp"
 
@@ -40,16 +43,15 @@ class Memory {
   void* allocate(std::size_t bytes, int gpu) {
     const std::lock_guard lock(mutex_);
     const std::size_t size = std::max<std::size_t>(bytes, 1);
-    void* const data = map(size);
-    if (data == nullptr) return nullptr;
-    auto* const history = static_cast<History*>(map(size * sizeof(History)));
-    if (history == nullptr) {
-      munmap(data, size);
+    auto history = std::make_shared<ByteRecords<History>>(size);
+    void* const data = map(size, PROT_READ | PROT_WRITE);
+    if (!history->valid() || data == nullptr) {
+      if (data != nullptr) munmap(data, size);
       return nullptr;
     }
     std::memset(data, 0xff, size);
     const auto begin = reinterpret_cast<std::uint64_t>(data);
-    pieces_[begin] = {begin, size, gpu, history};
+    pieces_[begin] = {begin, size, gpu, std::move(history)};
     ++changes_;
     return data;
   }
@@ -59,7 +61,6 @@ class Memory {
     const auto piece = pieces_.find(reinterpret_cast<std::uint64_t>(data));
     if (piece == pieces_.end()) return;
     munmap(data, piece->second.bytes);
-    munmap(piece->second.history, piece->second.bytes * sizeof(History));
     pieces_.erase(piece);
     ++changes_;
   }
@@ -67,14 +68,13 @@ class Memory {
   //! Addresses without memory, in pages of `page_bytes`; null if there are no more.
   void* reserve(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
-    void* const data =
-        mmap(nullptr, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    auto* const history = static_cast<History*>(map(bytes * sizeof(History)));
-    if (data == MAP_FAILED || history == nullptr) return nullptr;
+    auto history = std::make_shared<ByteRecords<History>>(bytes);
+    void* const data = map(bytes, PROT_NONE);
+    if (!history->valid() || data == nullptr) return nullptr;
     const auto begin = reinterpret_cast<std::uint64_t>(data);
     auto* const has_memory = &reserved_[begin];
     has_memory->assign(bytes / page_bytes, false);
-    pieces_[begin] = {begin, bytes, -1, history, has_memory};
+    pieces_[begin] = {begin, bytes, -1, std::move(history), has_memory};
     ++changes_;
     return data;
   }
@@ -97,7 +97,7 @@ class Memory {
     *page = has;
     piece.gpu = gpu;
     void* const data = reinterpret_cast<void*>(address);
-    madvise(piece.history + offset, page_bytes * sizeof(History), MADV_DONTNEED);
+    piece.history->clear(offset, page_bytes);
     if (!has) madvise(data, page_bytes, MADV_DONTNEED);
     mprotect(data, page_bytes, has ? PROT_READ | PROT_WRITE : PROT_NONE);
     if (has) std::memset(data, 0xff, page_bytes);
@@ -113,9 +113,7 @@ class Memory {
         std::find(pages->second.begin(), pages->second.end(), true) != pages->second.end()) {
       return false;
     }
-    const Piece piece = pieces_[address];
-    munmap(reinterpret_cast<void*>(address), piece.bytes);
-    munmap(piece.history, piece.bytes * sizeof(History));
+    munmap(reinterpret_cast<void*>(address), pieces_[address].bytes);
     pieces_.erase(address);
     reserved_.erase(pages);
     ++changes_;
@@ -149,27 +147,29 @@ class Memory {
     }
     if (!last.has(address, bytes)) return "addresses that have no memory";
     if (last.gpu != gpu) return "memory of another GPU";
-    History* const history = last.history + (address - last.begin);
     const auto another = [&](std::uint32_t who) { return who >= first_ && who != block; };
-    for (unsigned i = 0; i < bytes; ++i) {
-      History& of = history[i];
-      if (access != Access::write && of.writer == 0) return "bytes that nothing has written";
-      if (access == Access::volatile_read) continue;  // which a flag or a counter has put in order
-      if (access == Access::read) {
-        if (another(of.writer)) return "bytes that another block of the launch writes";
+    const char* wrong = nullptr;
+    last.history->all_of(address - last.begin, bytes, [&](History& of) {
+      if (access != Access::write && of.writer == 0) {
+        wrong = "bytes that nothing has written";
+      } else if (access == Access::volatile_read) {
+        // A flag or a counter has put it in order.
+      } else if (access == Access::read) {
+        if (another(of.writer)) wrong = "bytes that another block of the launch writes";
         if (another(of.reader)) of.reader_before = of.reader;
         of.reader = block;
-        continue;
-      }
-      if (access == Access::write) {
-        if (another(of.writer)) return "bytes that another block of the launch writes too";
-        if (another(of.reader) || another(of.reader_before)) {
-          return "bytes that another block of the launch reads";
+      } else {
+        if (access == Access::write) {
+          if (another(of.reader) || another(of.reader_before)) {
+            wrong = "bytes that another block of the launch reads";
+          }
+          if (another(of.writer)) wrong = "bytes that another block of the launch writes too";
         }
+        of.writer = block;
       }
-      of.writer = block;
-    }
-    return nullptr;
+      return wrong == nullptr;
+    });
+    return wrong;
   }
 
   //! Ends the program if bytes begin in an allocation and end behind it. (Others are the host's.)
@@ -192,11 +192,9 @@ class Memory {
     const auto address = reinterpret_cast<std::uint64_t>(data);
     const Piece piece = find(address);
     if (piece.gpu != gpu) end("emulated GPU: a product reads memory of another GPU");
-    const History* const history = piece.history + (address - piece.begin);
-    for (std::size_t i = 0; i < bytes; ++i) {
-      if (history[i].writer == 0)
-        end("emulated GPU: a product reads bytes that nothing has written");
-    }
+    const bool all_are = piece.history->all_of(address - piece.begin, bytes,
+                                               [](const History& of) { return of.writer != 0; });
+    if (!all_are) end("emulated GPU: a product reads bytes that nothing has written");
   }
 
   //! Bytes that something other than a block has written.
@@ -205,10 +203,10 @@ class Memory {
     const auto address = reinterpret_cast<std::uint64_t>(data);
     const Piece piece = find(address);
     if (piece.bytes == 0) return;
-    History* const history = piece.history + (address - piece.begin);
-    for (std::size_t i = 0; i < bytes; ++i) {
-      if (history[i].writer == 0) history[i].writer = by_no_block;
-    }
+    piece.history->all_of(address - piece.begin, bytes, [](History& of) {
+      if (of.writer == 0) of.writer = by_no_block;
+      return true;
+    });
   }
 
   //! Bytes that were copied: what nobody had written is still nobody's. The host's count as
@@ -219,11 +217,16 @@ class Memory {
     const auto source = reinterpret_cast<std::uint64_t>(from);
     const Piece of_target = find(target), of_source = find(source);
     if (of_target.bytes == 0) return;
-    History* const history = of_target.history + (target - of_target.begin);
-    for (std::size_t i = 0; i < bytes; ++i) {
-      const bool is_written =
-          of_source.bytes == 0 || of_source.history[source - of_source.begin + i].writer != 0;
-      history[i].writer = is_written ? by_no_block : 0;
+    const auto is_written = [&](std::size_t i) {
+      return of_source.bytes == 0 || (*of_source.history)[source - of_source.begin + i].writer != 0;
+    };
+    for (std::size_t begin = 0, end = 0; begin < bytes; begin = end) {
+      const bool written = is_written(begin);
+      while (end < bytes && is_written(end) == written) ++end;
+      of_target.history->all_of(target - of_target.begin + begin, end - begin, [&](History& of) {
+        of.writer = written ? by_no_block : 0;
+        return true;
+      });
     }
   }
 
@@ -245,7 +248,7 @@ class Memory {
     std::uint64_t begin = 0;
     std::size_t bytes = 0;
     int gpu = -1;
-    History* history = nullptr;
+    std::shared_ptr<ByteRecords<History>> history;
     std::vector<bool>* has_memory = nullptr;  // by page, where addresses were reserved
 
     //! Whether there is memory behind some of its addresses.
@@ -260,9 +263,9 @@ class Memory {
     }
   };
 
-  static void* map(std::size_t bytes) {
-    void* const data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
-                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  static void* map(std::size_t bytes, int protection) {
+    void* const data =
+        mmap(nullptr, bytes, protection, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return data == MAP_FAILED ? nullptr : data;
   }
 

@@ -49,7 +49,7 @@ std::byte* bytes_at(Warp& warp, std::uint64_t address, unsigned bytes, unsigned 
   } else if constexpr (S == Space::shared) {
     within(block.shared.size(), "shared memory");
     if (block.history.races(address, bytes, access, warp.touch(lane)) ||
-        block.is_being_copied(address, bytes)) {
+        block.is_being_copied(address)) {
       warp.refuse("byte " + std::to_string(address) + " of shared memory: a race", lane);
     }
     if (access == Access::write) block.note_written(address, bytes, warp.thread(lane));

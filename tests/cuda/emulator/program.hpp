@@ -58,13 +58,6 @@ struct Instruction {
   std::string_view text;
 };
 
-//! A register that begins with the same value in every lane.
-struct Constant {
-  std::uint32_t place;
-  unsigned bytes;
-  std::uint64_t value;
-};
-
 //! A register that a block or a thread has a number in.
 enum class Special {
   thread_x,
@@ -89,9 +82,9 @@ struct Kernel {
   std::vector<std::size_t> parameter_offsets, parameter_bytes;
   std::size_t parameters = 0;  // bytes of all
   std::size_t most_threads = 1024;
-  std::size_t register_bytes = 0, local_bytes = 0, static_shared_bytes = 0;
+  std::size_t local_bytes = 0, static_shared_bytes = 0;
+  std::vector<std::byte> registers;  // of a warp, as a launch finds them
   std::vector<Instruction> instructions;
-  std::vector<Constant> constants;
   std::vector<std::pair<std::uint32_t, Special>> specials;
   std::vector<std::vector<std::uint32_t>> lists;  // operands of instructions that have many
   bool has_wgmma = false;

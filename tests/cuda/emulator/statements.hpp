@@ -3,7 +3,6 @@
 //! @file The text of PTX cut into statements.
 #pragma once
 
-#include <cctype>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -22,13 +21,12 @@ namespace emulator {
 //! What the emulator does not know: of an instruction, of a directive, of a launch.
 [[noreturn]] inline void unknown(const std::string& what) { end("emulated GPU: unknown: " + what); }
 
-//! Where the blanks around a text end.
+//! A text without the blanks around it.
 inline std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0)
-    text.remove_prefix(1);
-  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0)
-    text.remove_suffix(1);
-  return text;
+  constexpr std::string_view blanks = " \t\r\n";
+  const auto begin = text.find_first_not_of(blanks);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(blanks) + 1 - begin);
 }
 
 //! The parts of a list, which commas divide that are in no brackets.
@@ -70,6 +68,7 @@ inline std::vector<std::string_view> statements_of(std::string_view text) {
   const auto said = [&](std::size_t end) { return trimmed(text.substr(begin, end - begin)); };
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
+    if (std::string_view(";{}:\n").find(c) == std::string_view::npos) continue;
     const auto before = said(i);
     const bool opens_kernel = c == '{' && before.find(".entry") != std::string_view::npos;
     if (c == '{' && !before.empty() && !opens_kernel) {

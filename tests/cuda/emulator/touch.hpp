@@ -5,7 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
+
+#include "byte_records.hpp"
 
 namespace emulator {
 
@@ -20,34 +21,36 @@ struct Touch {
   bool is_atomic = false;
 };
 
-//! What shared memory's bytes have been through. What was before a block began is as what was
-//! before it waited last.
+//! What shared memory's bytes have been through. What was before a block began, in this launch or
+//! one before, is as what was before it waited last.
 class SharedHistory {
  public:
-  void resize(std::size_t bytes) {
-    writes_.resize(bytes);
-    reads_.resize(bytes);
+  void begin_launch(std::size_t bytes) {
+    if (bytes > bytes_.size()) {
+      bytes_ = ByteRecords<Touches>(bytes);
+    } else if (bytes > 0) {
+      bytes_.forget_bytes();
+    }
   }
 
   //! Whether the bytes were touched in an order that nothing promised. Atomics have an order.
   bool races(std::size_t begin, std::size_t bytes, Access access, Touch now) {
-    bool found = false;
     now.is_atomic = access == Access::atomic;
-    for (std::size_t i = begin; i < begin + bytes; ++i) {
-      const bool both_atomic = now.is_atomic && writes_[i].is_atomic;
-      if (!both_atomic && conflicts(writes_[i], now)) found = true;
+    return !bytes_.all_of(begin, bytes, [&](Touches& of) {
+      const bool both_atomic = now.is_atomic && of.write.is_atomic;
+      if (!both_atomic && conflicts(of.write, now)) return false;
       if (access == Access::read) {
-        remember(reads_[i], now);
-        continue;
+        remember(of.read, now);
+        return true;
       }
-      if (conflicts(reads_[i], now)) found = true;
+      if (conflicts(of.read, now)) return false;
       if (both_atomic) {
-        remember(writes_[i], now);
+        remember(of.write, now);
       } else {
-        writes_[i] = now;
+        of.write = now;
       }
-    }
-    return found;
+      return true;
+    });
   }
 
  private:
@@ -72,7 +75,10 @@ class SharedHistory {
     of_byte = now;
   }
 
-  std::vector<Touch> writes_, reads_;
+  struct Touches {
+    Touch write, read;
+  };
+  ByteRecords<Touches> bytes_;
 };
 
 }  // namespace emulator

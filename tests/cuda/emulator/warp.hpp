@@ -7,7 +7,6 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,14 +28,8 @@ class Warp {
     block_ = &block;
     number_ = number;
     const Kernel& kernel = *block.kernel;
-    registers_.assign(kernel.register_bytes, std::byte{0xff});
+    registers_ = kernel.registers;
     local_.assign(kernel.local_bytes * warp_size, std::byte{0xff});
-    for (const Constant& constant : kernel.constants) {
-      for (unsigned lane = 0; lane < warp_size; ++lane) {
-        std::memcpy(registers_.data() + constant.place + lane * constant.bytes, &constant.value,
-                    constant.bytes);
-      }
-    }
   }
 
   //! Begins the kernel for the block's number.
