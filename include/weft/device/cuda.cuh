@@ -23,9 +23,11 @@
 #include <weft/device/attention_library.cuh>
 #include <weft/device/cublas.cuh>
 #include <weft/device/cuda_error.cuh>
+#include <weft/device/cuda_lanes.cuh>
 #include <weft/device/cuda_operations.cuh>
 #include <weft/device/cuda_pages.cuh>
 #include <weft/device/cuda_queue.cuh>
+#include <weft/device/cuda_row_launches.cuh>
 #include <weft/device/cuda_rows.cuh>
 #include <weft/device/cuda_staging.cuh>
 #include <weft/device/device.hpp>
@@ -294,15 +296,7 @@ class Cuda {
   //! lanes need not meet, and few rows keep more of the GPU busy.
   template <class F>
   void for_rows(index_t n, index_t cost, const F& f) {
-    if constexpr (requires { f.lies_in_quads(); }) {
-      if (f.lies_in_quads()) {
-        launch_quads<true, !detail::ends_in_quads<F>>(n, cost, f);
-      } else {
-        launch_quads<false, true>(n, cost, f);
-      }
-    } else {
-      launch_rows<CudaLanes<32>, CudaLanes<detail::row_threads<F>>>(n, cost, f);
-    }
+    detail::launch_rows(*this, n, cost, f);
   }
 
   //! Queues a kernel; on a grid without blocks nothing. `name`, which must stay, is what errors
@@ -353,57 +347,6 @@ class Cuda {
   }
 
  private:
-  //! Of `for_rows`, with the lanes of a warp or those of a block.
-  template <class WarpLanes, class BlockLanes, class F>
-  void launch_rows(index_t n, index_t cost, const F& f) {
-    // Where lanes need not meet, a warp is for rows that are many or short: it has more of a row to
-    // do for each start than a block (40 instructions a number for 76, of residuals of 1,024
-    // columns), but few rows of it would leave multiprocessors idle.
-    constexpr index_t many_rows = 4096;
-    const index_t most_for_a_warp = !detail::is_by_element<F> ? 4096 : n >= many_rows ? 2048 : 1023;
-    if (cost <= most_for_a_warp) {
-      launch_warps<WarpLanes>(n, f);
-    } else {
-      launch_blocks<BlockLanes>(n, f);
-    }
-  }
-
-  //! Of `for_rows`, with lanes that have quads. Where a kernel uses a row's exponentials again, as it
-  //! says by `columns_of_exps`, the fewest lanes that hold them have a row.
-  template <bool AtOnce, bool Tails, class F>
-  void launch_quads(index_t n, index_t cost, const F& f) {
-    using Block = CudaQuadLanes<detail::row_threads<F>, AtOnce, Tails>;
-    if constexpr (requires { f.columns_of_exps(); }) {
-      using Warp = CudaHeldLanes<32, AtOnce, Tails>;
-      using Small = CudaHeldLanes<256, AtOnce, Tails>;
-      using Large = CudaHeldLanes<1024, AtOnce, Tails>;
-      const index_t columns = f.columns_of_exps();
-      if (columns <= Warp::most) {
-        launch_warps<Warp>(n, f);
-      } else if (columns <= Small::most) {
-        launch_blocks<Small>(n, f);
-      } else if (columns <= Large::most) {
-        launch_blocks<Large>(n, f);
-      } else {
-        launch_blocks<Block>(n, f);
-      }
-    } else {
-      launch_rows<CudaQuadLanes<32, AtOnce, Tails>, Block>(n, cost, f);
-    }
-  }
-
-  template <class Lanes, class F>
-  void launch_warps(index_t n, const F& f) {
-    constexpr index_t rows = detail::block_threads / 32;
-    launch(detail::name_of_kernel<F>(), {(n + rows - 1) / rows, detail::block_threads},
-           detail::warp_a_row<Lanes, F>, f, n);
-  }
-
-  template <class Lanes, class F>
-  void launch_blocks(index_t n, const F& f) {
-    launch(detail::name_of_kernel<F>(), {n, Lanes::threads}, detail::block_a_row<Lanes, F>, f);
-  }
-
   static constexpr MemorySource gpu_memory{
       256,  // what cuBLASLt wants of its workspace
       [](index_t bytes) -> Segment {

@@ -6,9 +6,6 @@
 #include <cuda_runtime.h>
 
 #include <weft/core/index.hpp>
-#include <weft/device/cuda_held_lanes.cuh>
-#include <weft/device/cuda_lanes.cuh>
-#include <weft/device/cuda_quad_lanes.cuh>
 #include <weft/device/wgmma.cuh>
 
 namespace weft::detail {
@@ -84,25 +81,6 @@ requires(!rows_fit_everywhere<Lanes, F>) __global__
 }
 
 #undef WEFT_BOUNDS
-
-//! Whether each number that a kernel writes comes of its own column, so that lanes need not meet.
-template <class F>
-inline constexpr bool is_by_element = requires {
-  requires F::is_by_element;
-};
-
-//! Whether a kernel's rows that lie in quads also end with one: they have as many columns as they
-//! lie apart.
-template <class F>
-inline constexpr bool ends_in_quads = requires {
-  requires F::ends_in_quads;
-};
-
-//! What a kernel is called in messages: the type of what it runs.
-template <class F>
-constexpr const char* name_of_kernel() {
-  return __PRETTY_FUNCTION__;
-}
 
 //! Does nothing. Whether a GPU has code for it tells whether the program was compiled for that GPU,
 //! and how many threads that code takes tells whether it was for sm_90a.
