@@ -24,6 +24,10 @@ namespace weft::ptx {
 //! as `wgmma` wants it.
 __device__ inline std::uint32_t* launched_memory() {
   extern __shared__ __align__(1024) uint4 memory[];
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+  // It does, but no document promises it, and a factor of `wgmma` elsewhere gives other numbers.
+  if (__cvta_generic_to_shared(memory) % 1024 != 0) __trap();
+#endif
   return reinterpret_cast<std::uint32_t*>(memory);
 }
 

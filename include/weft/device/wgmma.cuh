@@ -7,6 +7,9 @@
 //! multiple of as many, where 16 bytes of a row are not at their place i but at i XOR the row's
 //! number modulo 8 (what NVIDIA calls a swizzle of 128 bytes).
 //!
+//! Results are nobody's but the tensor cores' until they are waited for: functions that have them are
+//! part of their callers, so that they stay in registers.
+//!
 //! Of other GPUs the functions are empty, so that kernels which stop there compile; without
 //! optimisation what follows their stop is compiled too.
 //!
@@ -23,7 +26,9 @@
 namespace weft::ptx {
 
 //! Whether code is compiled for GPUs that have `wgmma`: of `-gencode arch=compute_90a,code=sm_90a`.
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+//! Not for debuggers (`-G`): functions are then called, and store results in memory before they are
+//! there.
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__CUDACC_DEBUG__)
 inline constexpr bool has_wgmma = true;
 #else
 inline constexpr bool has_wgmma = false;
@@ -38,9 +43,7 @@ struct WgmmaFactor {
   //! is the same everywhere, as the compiler knows, and moves to uniform registers once: otherwise
   //! it moves before each product, three times.)
   __device__ WgmmaFactor(const std::uint32_t* first, int bytes_between)
-      : place(__shfl_sync(
-            ~0u, static_cast<std::uint32_t>(__cvta_generic_to_shared(first)) >> 4 | not_used << 16,
-            0)),
+      : place(__shfl_sync(~0u, (address_of(first) & 0x3ffff) >> 4 | not_used << 16, 0)),
         between(static_cast<std::uint32_t>(bytes_between) >> 4 | swizzle_of_128_bytes << 30) {}
 
   //! The one that begins so many bytes, a multiple of 16, later. (16 columns to the right are 32
@@ -51,6 +54,10 @@ struct WgmmaFactor {
 
  private:
   static constexpr std::uint32_t swizzle_of_128_bytes = 1, not_used = 1;
+
+  [[nodiscard]] __device__ static std::uint32_t address_of(const std::uint32_t* word) {
+    return static_cast<std::uint32_t>(__cvta_generic_to_shared(word));
+  }
 };
 
 //! Lets `wgmma` see what this thread has written to shared memory, once a barrier shows it.
@@ -60,27 +67,27 @@ __device__ inline void show_to_wgmma() {
 
 //! The compiler keeps what it does with the registers before this before it, and after it after.
 template <int N>
-__device__ void hold(float (&pieces)[N][4]) {
+__device__ __forceinline__ void hold(float (&pieces)[N][4]) {
 #pragma unroll
   for (auto& piece : pieces) {
     asm volatile("" : "+f"(piece[0]), "+f"(piece[1]), "+f"(piece[2]), "+f"(piece[3])::"memory");
   }
 }
 //! The same.
-__device__ inline void hold(std::uint32_t (&words)[4]) {
+__device__ __forceinline__ void hold(std::uint32_t (&words)[4]) {
   asm volatile("" : "+r"(words[0]), "+r"(words[1]), "+r"(words[2]), "+r"(words[3])::"memory");
 }
 
 //! Before the first product of some: what they read and add to is there.
 template <int N>
-__device__ void begin_wgmma(float (&results)[N][4]) {
+__device__ __forceinline__ void begin_wgmma(float (&results)[N][4]) {
   hold(results);
   if constexpr (has_wgmma) asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
 }
 
 //! After the last: waits for all.
 template <int N>
-__device__ void end_wgmma(float (&results)[N][4]) {
+__device__ __forceinline__ void end_wgmma(float (&results)[N][4]) {
   if constexpr (has_wgmma) {
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
@@ -102,7 +109,7 @@ __device__ void end_wgmma(float (&results)[N][4]) {
 
 //! d (64, 64) = a b', or += a b' if it `adds`, of 16 columns of factors with 64 rows each.
 template <class Rounded>
-__device__ void wgmma_by_rows(float (&d)[8][4], std::uint64_t a, std::uint64_t b, bool adds) {
+__device__ __forceinline__ void wgmma_by_rows(float (&d)[8][4], std::uint64_t a, std::uint64_t b, bool adds) {
   if constexpr (!has_wgmma) {
     return;
   } else if constexpr (std::is_same_v<Rounded, Bfloat16>) {
@@ -124,7 +131,7 @@ __device__ void wgmma_by_rows(float (&d)[8][4], std::uint64_t a, std::uint64_t b
 
 //! d (64, 64) += a b, of 16 rows of b. a is in registers, each warp's 16 rows as `mma` has them.
 template <class Rounded>
-__device__ void wgmma_weighted(float (&d)[8][4], const std::uint32_t (&a)[4], std::uint64_t b) {
+__device__ __forceinline__ void wgmma_weighted(float (&d)[8][4], const std::uint32_t (&a)[4], std::uint64_t b) {
   if constexpr (!has_wgmma) {
     return;
   } else if constexpr (std::is_same_v<Rounded, Bfloat16>) {

@@ -65,7 +65,7 @@ struct WarpgroupProducts : RoundedProducts<Rounded> {
 //! scores (64, R) = a b', where a is rows `first` to `first` + 15 of a tile for each of the warps,
 //! and b is R rows of another.
 template <int R, class Rounded, int Columns>
-__device__ void multiply_by_rows(WarpPiece (&scores)[R / 8],
+__device__ __forceinline__ void multiply_by_rows(WarpPiece (&scores)[R / 8],
                                  WarpgroupTile<WarpgroupProducts<Rounded>, Columns> a, int first,
                                  WarpgroupTile<WarpgroupProducts<Rounded>, Columns> b) {
   static_assert(R == 64);
@@ -82,7 +82,7 @@ __device__ void multiply_by_rows(WarpPiece (&scores)[R / 8],
 
 //! sums (64, Columns) += weights (64, R) b, where b is the R rows of a tile.
 template <int R, class Rounded, int Columns>
-__device__ void add_weighted_rows(WarpPiece (&sums)[Columns / 8], const WarpPiece (&weights)[R / 8],
+__device__ __forceinline__ void add_weighted_rows(WarpPiece (&sums)[Columns / 8], const WarpPiece (&weights)[R / 8],
                                   WarpgroupTile<WarpgroupProducts<Rounded>, Columns> b) {
   using Products = RoundedProducts<Rounded>;
   constexpr int steps = R / Products::terms;
