@@ -10,7 +10,8 @@ import re
 import sys
 
 # Each program is a namespace, and its main a function `body`. Another function's end does not return 0 by
-# itself: `auto` makes `body` a void function where nothing is returned.
+# itself: `auto` makes `body` a void function where nothing is returned. (A main that returns in some branches
+# needs a `return` at its end too, as the compiler then says.)
 PROGRAM = """
 namespace program_{name} {{
 #define main(...) run(int, char**); auto body(__VA_ARGS__)
