@@ -48,10 +48,8 @@ class Translation(unittest.TestCase):
         if processes:
             command = [MPIRUN, "--oversubscribe", "--bind-to", "none", "-n", str(processes),
                        *command]
-        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1",
-                           OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
         return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=300,
-                              check=False, env=environment)
+                              check=False)
 
     def corpus(self, train="train", valid="valid"):
         return ["--source", self.folder / f"{train}.de", "--target", self.folder / f"{train}.en",

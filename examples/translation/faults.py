@@ -43,8 +43,6 @@ class Runs:
         write_corpora(folder)
 
     def start(self, model, *arguments):
-        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1",
-                           OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
         command = [self.mpirun, "--oversubscribe", "--bind-to", "none", "-n", RANKS, self.program,
                    "--timeout", TIMEOUT_S, "train", self.folder / model,
                    "--source", self.folder / "train.de", "--target", self.folder / "train.en",
@@ -52,7 +50,7 @@ class Runs:
                    "--valid-target", self.folder / "valid.en", "--tokens", 600, "--warmup", 50,
                    "--rate", 0.003, "--max-epochs", EPOCHS, *arguments]
         return subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE,
-                                stderr=subprocess.STDOUT, text=True, env=environment)
+                                stderr=subprocess.STDOUT, text=True)
 
     def wait_for_training(self, run):
         """What a run said until it trains."""

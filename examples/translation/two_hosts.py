@@ -83,11 +83,8 @@ class Hosts:
                            "--mca", "oob_tcp_keepalive_intvl", "1",
                            "--mca", "oob_tcp_keepalive_probes", "2",
                            "--mca", "odls_base_sigkill_timeout", "3", *map(str, command)])
-        environment = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1",
-                           OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
         return subprocess.Popen(["sh", "-c", f"{self.inside(0)} {shlex.quote(line)}"],
-                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                                env=environment)
+                                stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
 
 def ip(*arguments):

@@ -30,8 +30,7 @@ class Consumers(unittest.TestCase):
 
     @classmethod
     def try_command(cls, *command, **more):
-        environment = dict(os.environ, PKG_CONFIG_PATH=str(cls.prefix / "lib/pkgconfig"),
-                           OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
+        environment = dict(os.environ, PKG_CONFIG_PATH=str(cls.prefix / "lib/pkgconfig"))
         if NVCC:
             environment["CUDACXX"] = NVCC
         return subprocess.run([str(part) for part in command], capture_output=True, text=True,
