@@ -126,11 +126,11 @@ TEST_CASE("a rank of a pipeline has memory for its stage") {
       divided.push_back({block * ops::block_size, (block + 1) * ops::block_size});
     }
     found.share_after += pages_of(divided, found.after.page);
-    found.share_before = found.share_after;  // a pipeline's gradients stay
     if (precision == ProductPrecision::bfloat16) {
       found.share_after += pages_of(values, found.after.page, 2);
       found.whole += 2 * layout.values;
     }
+    found.share_before = found.share_after;  // all that a pipeline has stays
     return found;
   }));
 }

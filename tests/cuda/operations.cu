@@ -412,6 +412,7 @@ TEST_CASE("what stands around a linear layer's products is that of a processor")
                   const auto layout = layout_of(device, {20, 13});
                   const ops::Factor<D> x(random_tensor(device, {33, 40}, 1)),
                       dy(random_tensor(device, {33, 24}, 2)), y(device, {33, 24}),
+                      without_bias(device, {33, 24}),
                       product(device, {33, 24}, ops::result_type(device));
                   const auto w = random_tensor(device, {24, 40}, 3);
                   const auto dw = random_tensor(device, {24, 40}, 4);
@@ -421,8 +422,11 @@ TEST_CASE("what stands around a linear layer's products is that of a processor")
                   ops::linear_activation_dropout<ops::Activation::relu>(
                       device, mask, layout->keys, x, w, {b.data() + offset, {24}}, product.target(),
                       y.target());
+                  ops::linear_activation_dropout<ops::Activation::relu>(
+                      device, mask, layout->keys, x, w, {}, product.target(),
+                      without_bias.target());
                   ops::linear_gradients(device, dy, x, dw, write, of_bias, write);
-                  return std::vector{widened(y), dw, db};
+                  return std::vector{widened(y), widened(without_bias), dw, db};
                 },
                 precision == ProductPrecision::float32 ? 1e-5 : 0x1p-7) == "");
     }
@@ -504,18 +508,28 @@ TEST_CASE("a weight has the same bits whether it is rounded alone or with all ot
   Cuda gpu;
   gpu.set_product_precision(ProductPrecision::bfloat16);
   const auto floats = random_tensor(gpu, {4096}, 1), x = random_tensor(gpu, {16, 32}, 2);
+  const auto product = [&](const ops::FactorView& weight) {
+    const auto y = nan_tensor(gpu, {16, 24});
+    ops::matmul_nt(gpu, x, weight, y);
+    return to_host(y);
+  };
   const ops::Factor<Cuda> all(floats);
-  for (const index_t offset : {0, 5, 8, 24}) {  // behind parameters of any sizes
+  for (const index_t offset : {0, 8, 16, 24}) {  // at 16 bytes, where it is read among all others
     CAPTURE(offset);
     const View<const float> alone(floats.data() + offset, {24, 32});
-    const auto product = [&](const ops::FactorView& weight) {
-      const auto y = nan_tensor(gpu, {16, 24});
-      ops::matmul_nt(gpu, x, weight, y);
-      return to_host(y);
-    };
     const auto expected = product(ops::FactorView(all.numbers() + offset, {24, 32}));
     CHECK(product(alone) == expected);
     CHECK(product(ops::Factor<Cuda>(gpu, alone)) == expected);
+  }
+}
+
+TEST_CASE("a weight that begins anywhere is rounded to where it reads fast") {
+  Cuda gpu;
+  gpu.set_product_precision(ProductPrecision::bfloat16);
+  const auto floats = random_tensor(gpu, {4096}, 1);
+  for (const index_t offset : {1, 2, 5}) {
+    const ops::Factor<Cuda> weight(gpu, View<const float>(floats.data() + offset, {24, 32}));
+    CHECK(reinterpret_cast<std::uintptr_t>(weight.numbers().data) % 16 == 0);
   }
 }
 

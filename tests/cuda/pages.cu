@@ -60,6 +60,14 @@ struct AddOne {
   }
 };
 
+//! What a GPU has no memory for when it is launched.
+struct Refused {
+  int number;
+
+  cudaError_t operator()(cudaStream_t) const { return cudaErrorMemoryAllocation; }
+  friend bool operator==(const Refused&, const Refused&) = default;
+};
+
 __global__ void wait_for_host(const volatile int* flag) {
   while (*flag == 0) {
   }
@@ -114,6 +122,18 @@ TEST_CASE("what was queued before bytes are discarded finds them") {
   array.write(1, 1.0f);
   CHECK(array.device.pages().committed == large);
   CHECK(to_host(kept) == std::vector{7.0f});
+}
+
+TEST_CASE("what fails as bytes are discarded is thrown by the next call, and once") {
+  Reserved array(1);
+  array.commit(0);
+  array.device.set_graphs(true);
+  array.device.call("a call", Refused{1});
+  array.discard(0);
+  CHECK(array.device.pages().committed == 0);
+  CHECK(message_of([&] { array.device.for_rows(1, 1, AddOne{nullptr}); }).find("a call") !=
+        std::string::npos);
+  CHECK_NOTHROW(array.device.synchronize());
 }
 
 TEST_CASE("bytes that are committed again before their page is gone keep it") {

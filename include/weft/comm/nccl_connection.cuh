@@ -127,8 +127,12 @@ class NcclConnection {
     ncclGroupStart();
     for (const NcclConnection* connection : *siblings_) ncclCommAbort(connection->comm_);
     ncclGroupEnd();
-    // Only now: a thread of NCCL's that still connects writes it.
-    for (NcclConnection* connection : *siblings_) connection->comm_ = nullptr;
+    for (NcclConnection* connection : *siblings_) {
+      // Only now: a thread of NCCL's that still connects writes it.
+      connection->comm_ = nullptr;
+      // Where the ranks are threads, only the last that aborts has NCCL wait for their kernels.
+      cudaStreamSynchronize(connection->stream_);
+    }
   }
 
  private:

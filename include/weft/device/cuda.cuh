@@ -170,7 +170,7 @@ class Cuda {
     try {
       return arena_.allocate(bytes);
     } catch (const SystemError&) {
-      if (!pages_.give_back_unused([this] { return queue_.stream(); })) throw;
+      if (!pages_.give_back_unused(queue_)) throw;
       return arena_.allocate(bytes);
     }
   }
@@ -188,7 +188,7 @@ class Cuda {
   void commit(void* pointer, index_t bytes) {
     activate();
     const auto attempt = [&] {
-      waits_ += pages_.commit(pointer, bytes, [this] { return queue_.stream(); });
+      waits_ += pages_.commit(pointer, bytes, queue_);
     };
     try {
       attempt();
@@ -198,11 +198,12 @@ class Cuda {
     }
   }
   //! Of what `reserve` returned whole pages go, once the stream has come so far; of what `allocate`
-  //! did nothing. What cannot go stays: the next operation says what is wrong.
+  //! did nothing. What cannot go stays. What was called before and fails now is thrown by the next
+  //! call.
   void discard(void* pointer, index_t bytes) noexcept {
     try {
       activate();
-      pages_.discard(pointer, bytes, [this] { return queue_.stream(); });
+      pages_.discard(pointer, bytes, queue_);
     } catch (const std::exception&) {
     }
   }

@@ -24,6 +24,7 @@
 #include <weft/core/range_set.hpp>
 #include <weft/device/arena.hpp>
 #include <weft/device/cuda_error.cuh>
+#include <weft/device/cuda_queue.cuh>
 #include <weft/device/cuda_virtual_memory.cuh>
 #include <weft/device/memory_source.hpp>
 
@@ -125,11 +126,10 @@ class CudaPages {
   //! to bytes that are not reserved. How often the host waited for the GPU.
   //!
   //! **Errors.** SystemError if the GPU has no more memory; called again, this goes on.
-  template <class Stream>
-  index_t commit(const void* data, index_t bytes, const Stream& stream) {
+  index_t commit(const void* data, index_t bytes, CudaQueue& queue) {
     const Range range = range_of(data, bytes);
     if (!reserved_.overlaps(range)) return 0;
-    discard_dropped(stream);
+    discard_dropped(queue);
     holes_.erase(range);
     std::vector<index_t> missing;
     for (index_t page = down(range.begin); page < range.end; page += page_) {
@@ -146,21 +146,19 @@ class CudaPages {
     return waits;
   }
 
-  //! Says that bytes are of no use until they are committed again. `stream()` is that of the
-  //! operations that used them.
-  template <class Stream>
-  void discard(const void* data, index_t bytes, const Stream& stream) {
+  //! Says that bytes are of no use until they are committed again. The queue has the operations that
+  //! used them; what fails of those its next call throws, here as in all others.
+  void discard(const void* data, index_t bytes, CudaQueue& queue) {
     const Range range = range_of(data, bytes);
     if (!reserved_.overlaps(range)) return;
-    discard_dropped(stream);
-    discard(range, stream);
+    discard_dropped(queue);
+    discard(range, queue);
   }
 
   //! Gives the GPU the memory of all pages that are not in use, and waits for those that still are.
   //! Whether there was any.
-  template <class Stream>
-  bool give_back_unused(const Stream& stream) {
-    discard_dropped(stream);
+  bool give_back_unused(CudaQueue& queue) {
+    discard_dropped(queue);
     while (!retired_.empty()) {
       expect_success(cudaEventSynchronize(retired_.front().reached), "waiting for memory");
       end_first_retirement();
@@ -203,8 +201,7 @@ class CudaPages {
     --blocks_;
   }
 
-  template <class Stream>
-  void discard_dropped(const Stream& stream) {
+  void discard_dropped(CudaQueue& queue) {
     std::vector<Range> dropped;
     {
       const std::scoped_lock lock(mutex_);
@@ -212,11 +209,10 @@ class CudaPages {
       dropped = dropped_;
       dropped_.clear();
     }
-    for (const Range range : dropped) discard(range, stream);
+    for (const Range range : dropped) discard(range, queue);
   }
 
-  template <class Stream>
-  void discard(Range range, const Stream& stream) {
+  void discard(Range range, CudaQueue& queue) {
     const Range hole = holes_.insert(range);
     const index_t begin = std::max(up(hole.begin), down(range.begin));
     const index_t end = std::min(down(hole.end), up(range.end));
@@ -231,7 +227,8 @@ class CudaPages {
       expect_success(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "creating an event");
       events_.push_back(event);
     }
-    expect_success(cudaEventRecord(events_.back(), stream()), "recording an event");
+    expect_success(cudaEventRecord(events_.back(), queue.stream_or_later_error()),
+                   "recording an event");
     retired_.push_back({++retirements_, events_.back(), std::move(going)});
     events_.pop_back();
     for (const index_t page : retired_.back().pages) pages_[page].retirement = retirements_;
@@ -282,11 +279,12 @@ class CudaPages {
     for (const index_t page : retirement.pages) {
       const auto found = pages_.find(page);
       if (found == pages_.end() || found->second.retirement != retirement.number) continue;
-      free_.push_back(found->second.memory);
-      pages_.erase(found);
       gone.push_back(page);
     }
-    unmap(gone);
+    expect_driver(unmap(gone), "taking memory of a GPU from its place");
+    for (const index_t page : gone) {
+      free_.push_back(pages_.extract(page).mapped().memory);
+    }
   }
 
   //! Has the memory that was taken behind pages, in ascending order; none of it if that fails.
@@ -315,10 +313,14 @@ class CudaPages {
     committed_ += std::ssize(missing) * page_;
   }
 
-  void unmap(const std::vector<index_t>& pages) {
+  //! What the driver said last that was no success.
+  CUresult unmap(const std::vector<index_t>& pages) {
+    CUresult all = CUDA_SUCCESS;
     for_runs(pages, [&](index_t first, index_t count) {
-      driver_->unmap(address(first), bytes_of(count));
+      const CUresult status = driver_->unmap(address(first), bytes_of(count));
+      if (status != CUDA_SUCCESS) all = status;
     });
+    return all;
   }
 
   //! Calls `f(first, count)` for pages that lie behind each other: a call of the driver for each

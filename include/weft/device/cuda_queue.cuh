@@ -6,6 +6,7 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <exception>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -47,6 +48,16 @@ class CudaQueue {
     return stream_;
   }
 
+  //! The same for who must not throw, or not yet: what fails is thrown by the next call.
+  [[nodiscard]] cudaStream_t stream_or_later_error() noexcept {
+    try {
+      flush();
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+    return stream_;
+  }
+
   //! Whether graphs are used from now on.
   void set_graphs(bool on) {
     flush();
@@ -58,6 +69,7 @@ class CudaQueue {
   //! Queues an operation; `name` must stay.
   template <class T>
   void add(const char* name, const T& operation) {
+    throw_failure();
     ++operations_;
     last_ = name;
     if (graphs_on_) {
@@ -76,6 +88,7 @@ class CudaQueue {
 
   //! Launches what is listed.
   void flush() {
+    throw_failure();
     if (list_.empty()) return;
     ++flushes_;
     // Whatever fails, it is not launched once more.
@@ -107,6 +120,10 @@ class CudaQueue {
   [[nodiscard]] const char* last() const { return last_; }
 
  private:
+  void throw_failure() {
+    if (failure_ != nullptr) std::rethrow_exception(std::exchange(failure_, nullptr));
+  }
+
   // A step is two lists, a batch of translations one for each length of its sentences.
   static constexpr std::size_t most_graphs = 64;
   // A graph that is changed and launched costs the host more than to launch one kernel or two.
@@ -163,6 +180,7 @@ class CudaQueue {
   bool graphs_on_ = false;
   OperationList list_;               // called, but not launched
   std::vector<cudaEvent_t> events_;  // to be recorded behind it
+  std::exception_ptr failure_;       // that nobody has heard of
   std::vector<std::unique_ptr<CudaGraph>> graphs_;
   std::vector<OperationList> strangers_;  // seen once
   index_t operations_ = 0, launches_ = 0, flushes_ = 0;

@@ -3,7 +3,6 @@
 //! @file Numbers of one type from those of another.
 #pragma once
 
-#include <cstdint>
 #include <type_traits>
 
 #include <weft/core/any_floats.hpp>
@@ -55,15 +54,6 @@ void convert(D& device, index_t n, const float* x, AnyFloats<void> y) {
 
 namespace detail {
 
-//! How many numbers behind a multiple of 16 a GPU's copy of what lies at `x` begins: as many as in
-//! a copy of all that is around it. cuBLASLt chooses its kernels by that, and products have the
-//! same bits whether a weight was rounded alone or with all others.
-template <class D>
-[[nodiscard]] index_t place_in_line(const float* x) {
-  const auto place = reinterpret_cast<std::uintptr_t>(x) / sizeof(float);
-  return D::on_host ? 0 : static_cast<index_t>(place % 16);
-}
-
 //! n numbers as T: those at `x` if they are, else converted. One of the two types is float.
 template <class T, class D>
 class Converted {
@@ -73,11 +63,9 @@ class Converted {
       if constexpr (std::is_same_v<From, T>) {
         data_ = numbers;
       } else if constexpr (std::is_same_v<From, float> || std::is_same_v<T, float>) {
-        index_t behind = 0;
-        if constexpr (std::is_same_v<From, float>) behind = place_in_line<D>(numbers);
-        made_ = Tensor<T, D>(device, {behind + n});
-        convert(device, n, numbers, made_.data() + behind);
-        data_ = made_.data() + behind;
+        made_ = Tensor<T, D>(device, {n});
+        convert(device, n, numbers, made_.data());
+        data_ = made_.data();
       }
     });
   }

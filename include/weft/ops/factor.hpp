@@ -84,9 +84,9 @@ class Factor {
     if (values.numbers.rounded() || type == FloatType::float32) return;
     detail::expect_no_gaps("Factor", "values", values);
     const float* const floats = values.numbers.floats();
-    const index_t n = values.shape.size(), behind = detail::place_in_line<D>(floats);
-    memory_ = device.allocate((behind + n) * size_of(type));
-    const auto made = AnyFloats<void>(memory_.data(), type) + behind;
+    const index_t n = values.shape.size();
+    memory_ = device.allocate(n * size_of(type));
+    const AnyFloats<void> made(memory_.data(), type);
     convert(device, n, floats, made);
     view_ = FactorView(AnyFloats<const void>(made.data, type), values.shape);
   }

@@ -230,8 +230,7 @@ class LaneRunner {
   [[nodiscard]] ops::Factor<D> round_weights(const float* values,
                                              const ops::Factor<D>& rounded) const {
     if (observer_ != nullptr || !rounded.empty()) return rounded;
-    const Range all[] = {{0, layout().values}};
-    return rounded_weights(*device_, values, layout().values, all);
+    return rounded_weights(*device_, values, layout().values);
   }
 
   //! The last micro-batch of some that gets a part of the batch.

@@ -104,6 +104,7 @@ class PipelineParallel : public OverRanks<C> {
         divided_(places_.divided_blocks(), objective_.layout().trained, plan_.owned(replica())),
         state_(device, objective_.layout(), values_of_root(), optimizer,
                loss_scale_of<Loss>(recipe), owned(), present()),
+        weights_(device, layout_.values, places_.read(rank_in_pipe())),
         moving_(comm::device_communicator(device, pipeline_, comm::PostedBy::pair)),
         exchange_(
             device, replicas_, layout_, plan_, recipe.lanes,
@@ -169,7 +170,9 @@ class PipelineParallel : public OverRanks<C> {
   [[nodiscard]] LossSum evaluate(const B& batch) {
     static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
     std::vector<LossSum> losses(static_cast<std::size_t>(recipe_.micro_batches));
-    run(batch, {.values = state_.values().data(), .weights = round_weights()}, losses);
+    run(batch,
+        {.values = state_.values().data(), .weights = weights_.round(state_.values().data())},
+        losses);
     return total_over_ranks(*communicator_, losses, comm::Purpose::none);
   }
 
@@ -320,18 +323,12 @@ class PipelineParallel : public OverRanks<C> {
     if (turn.is_first()) gradients_.begin();
     run(batch,
         {.values = state_.values().data(),
-         .weights = round_weights(),
+         .weights = weights_.round(state_.values().data()),
          .gradients = &gradients_,
          .key = turn.key(recipe_.seed, state_.steps()),
          .loss_scale = state_.loss_scale().value(),
          .update = state_.steps()},
         turn.losses());
-  }
-
-  //! The weights that this rank's stages read.
-  [[nodiscard]] ops::Factor<D> round_weights() const {
-    return rounded_weights(*device_, state_.values().data(), layout_.values,
-                           places_.read(rank_in_pipe()));
   }
 
   //! Calls `f(use, rank of the use, rank of the weight)` for each weight that stages share.
@@ -404,8 +401,9 @@ class PipelineParallel : public OverRanks<C> {
   C replicas_;  // the ranks with the same stages
   ShardPlan plan_;
   DividedBlocks divided_;
-  TrainingState<Optimizer, D> state_;  // which may reserve memory, as not all devices with NCCL do
-  DeviceC moving_;                     // pipeline_, for what lies on the device
+  TrainingState<Optimizer, D> state_;
+  RoundedRanges<D> weights_;  // the last to reserve memory, as devices with NCCL do not
+  DeviceC moving_;            // pipeline_, for what lies on the device
   GradientExchange<D, C> exchange_;
   StageRunner<Objective, D, C> runner_;
   AccumulatedBatches batches_;

@@ -3,8 +3,8 @@
 //! @file Weights that are rounded once for all passes of a batch.
 #pragma once
 
-#include <cstddef>
-#include <span>
+#include <utility>
+#include <vector>
 
 #include <weft/core/any_floats.hpp>
 #include <weft/core/chunks.hpp>
@@ -15,30 +15,61 @@
 
 namespace weft::parallel {
 
-//! Some of `count` values as a GPU's products read them, for `nn::Context::read_weights`: nothing
-//! where the device rounds nothing, or is a processor. Training there rounds a weight for each of
-//! its products, and spares the memory.
+//! Values as a GPU's products read them, for `nn::Context::read_weights`: nothing where the device
+//! rounds nothing, or is a processor. Training there rounds a weight for each of its products, and
+//! spares the memory.
 //!
-//! **Memory.** Half that of these values.
-//! **Cost.** Reads the ranges and writes half as much. Each pass over them then reads half.
+//! **Memory.** Half that of the values.
+//! **Cost.** Reads the values and writes half as much. Each pass over them then reads half.
 template <class D>
-[[nodiscard]] ops::Factor<D> rounded_weights(D& device, const float* values, index_t count,
-                                             std::span<const Range> ranges) {
+[[nodiscard]] ops::Factor<D> rounded_weights(D& device, const float* values, index_t count) {
   const FloatType type = ops::result_type(device);
   if (type == FloatType::float32) return {};
-  const bool has_all = ranges.size() == 1 && ranges[0] == Range{0, count};
-  const index_t bytes = size_of(type);
-  const ops::Factor<D> weights(
-      device, {count}, type,
-      has_all ? device.allocate(count * bytes) : device.reserve(count * bytes));
+  const ops::Factor<D> weights(device, {count}, type);
   weights.mark(MemoryKind::parameters);
-  for (const Range range : ranges) {
-    device.commit(static_cast<std::byte*>(weights.target().numbers.data) + range.begin * bytes,
-                  range.size() * bytes);
-    ops::convert(device, range.size(), values + range.begin,
-                 weights.target().numbers + range.begin);
-  }
+  ops::convert(device, count, values, weights.target().numbers);
   return weights;
 }
+
+//! The same for the ranges that a rank reads of all values. It has its memory, half that of those
+//! ranges, from when it is made: a device with NCCL reserves nothing later.
+template <class D>
+class RoundedRanges {
+ public:
+  //! `count` is that of all values.
+  RoundedRanges(D& device, index_t count, std::vector<Range> ranges)
+      : device_(&device), count_(count), ranges_(std::move(ranges)) {
+    if (ops::result_type(device) != FloatType::float32) take_memory();
+  }
+
+  //! Those of all values here, in their places.
+  [[nodiscard]] ops::Factor<D> round(const float* values) {
+    const FloatType type = ops::result_type(*device_);
+    if (type == FloatType::float32) return {};
+    if (memory_.data() == nullptr) take_memory();
+    const ops::Factor<D> weights(*device_, {count_}, type, memory_);
+    for (const Range range : ranges_) {
+      ops::convert(*device_, range.size(), values + range.begin,
+                   weights.target().numbers + range.begin);
+    }
+    return weights;
+  }
+
+ private:
+  static constexpr index_t bytes_of_one = 2;  // of both types that are not float32
+
+  void take_memory() {
+    memory_ = device_->reserve(count_ * bytes_of_one);
+    memory_.mark(MemoryKind::parameters);
+    for (const Range range : ranges_) {
+      device_->commit(memory_.data() + range.begin * bytes_of_one, range.size() * bytes_of_one);
+    }
+  }
+
+  D* device_;
+  index_t count_;
+  std::vector<Range> ranges_;
+  Memory memory_;
+};
 
 }  // namespace weft::parallel

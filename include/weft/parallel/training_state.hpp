@@ -96,9 +96,8 @@ class TrainingState {
     if (type == FloatType::float32) {
       rounded_ = {};
     } else if (rounded_.empty() || rounded_.numbers().type != type || !rounded_is_current_) {
-      const Range all[] = {{0, values_.size()}};
       rounded_ = {};  // gives its memory back first
-      rounded_ = rounded_weights(device, values_.data(), values_.size(), all);
+      rounded_ = rounded_weights(device, values_.data(), values_.size());
       rounded_is_current_ = true;
     }
     return rounded_;

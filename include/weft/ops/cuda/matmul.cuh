@@ -137,7 +137,8 @@ inline void multiply(Cuda& device, const Product& p) {
 }
 
 inline bool multiply_relu(Cuda& device, const Product& p) {
-  return is_one_product(device, p) && multiply_with(device, p, CublasEpilogue::bias_relu, p.bias);
+  return is_one_product(device, p) && p.bias != nullptr &&
+         multiply_with(device, p, CublasEpilogue::bias_relu, p.bias);
 }
 
 //! Not where gradients are added: cuBLASLt replaces sums. Nor of floats, whose sums would be those
