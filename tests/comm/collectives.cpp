@@ -12,10 +12,13 @@
 #include <numeric>
 #include <vector>
 
+#include "../message_of.hpp"
+
 namespace collectives_tests {
 
 using namespace weft;
 using namespace weft::comm;
+using weft::testing::message_of;
 
 namespace {
 
@@ -103,6 +106,19 @@ TEST_CASE("a broadcast gives all ranks the root's values, however few") {
       for (const auto& result : results) CHECK(result == numbers(root, count));
     }
   }
+}
+
+TEST_CASE("no rank that there is not sends, and no value is left over") {
+  auto world = ThreadCommunicator::world(2);
+  Vector values(7);
+  for (const int root : {-1, 2}) {
+    CHECK(message_of<ArgumentError>([&] { broadcast(world[0], std::span(values), root); }) ==
+          text("broadcast: rank ", root, " of 2"));
+  }
+  CHECK(message_of<ShapeError>([&] { (void)all_to_all(world[0], Span(values)); }) ==
+        "all_to_all: 7 values are no rows for each of 2 ranks");
+  CHECK(message_of<ShapeError>([&] { (void)reduce_scatter(world[0], Span(values)); }) ==
+        "reduce_scatter: 7 values are no rows for each of 2 ranks");
 }
 
 TEST_CASE("a sum over ranks is taken in the order of the tree, whoever comes first") {

@@ -88,6 +88,24 @@ TEST_CASE("what was sent may change once it was posted, and what came is there w
   }
 }
 
+TEST_CASE("a transfer serves again, for another device than one that is gone") {
+  launch_threads(ranks, patience, [](ThreadCommunicator& communicator) {
+    const int next = (communicator.rank() + 1) % ranks;
+    const int previous = (communicator.rank() + ranks - 1) % ranks;
+    Staged::Transfer transfer;
+    for (const int device_index : {0, 1}) {
+      FarDevice device(1, device_index);
+      auto staged = device_communicator(device, communicator, PostedBy::all);
+      const auto mine = filled(device, 4, 1.0f), theirs = filled(device, 4, -1.0f);
+      staged.post(
+          std::vector{send_to(next, mine.data(), 4), receive_from(previous, theirs.data(), 4)},
+          {"a ring"}, transfer);
+      transfer.wait();
+      if (to_host(theirs) != std::vector<float>(4, 1.0f)) throw Error("it did not arrive");
+    }
+  });
+}
+
 TEST_CASE("one piece for all ranks and several for one arrive where they should") {
   const auto found = on_ranks([](FarDevice& device, Staged& staged) {
     const auto values = filled(device, 2, 0.0f);

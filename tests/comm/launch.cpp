@@ -5,6 +5,8 @@
 #include <catch2/catch.hpp>
 
 #include <atomic>
+#include <chrono>
+#include <exception>
 #include <stdexcept>
 #include <thread>
 
@@ -51,6 +53,26 @@ TEST_CASE("a rank that leaves early is late for the rest") {
   };
   CHECK_THROWS_WITH(launch_threads(3, Timeout(1.0), program),
                     Catch::Contains("rank 0 has not entered barrier"));
+}
+
+TEST_CASE("who goes on after another rank has failed is named with the failure") {
+  using namespace std::chrono_literals;
+  comm::detail::EndedRanks ended(3);
+  ended.end(1, {std::make_exception_ptr(Error("no such word")), false});
+  ended.end(0, {std::make_exception_ptr(CommunicatorAborted(1, "no such word")), true});
+  CHECK(ended.wait(10ms) == "rank 1: no such word\nwaiting for rank 2");
+  ended.end(2, {});
+  CHECK(ended.wait(10ms) == "");
+}
+
+TEST_CASE("what ends the ranks of a rank ends the others with it") {
+  const auto program = [&](ThreadCommunicator& outer) {
+    if (outer.rank() != 2) return barrier(outer);
+    auto inner = ThreadCommunicator::world(2, Timeout(0.1));
+    barrier(inner[0], {"the inner one"});  // nobody else comes
+  };
+  CHECK_THROWS_WITH(launch_threads(3, Timeout(60.0), program),
+                    Catch::Contains("rank 1 has not entered the inner one"));
 }
 
 }  // namespace launch_tests

@@ -237,6 +237,11 @@ int main(int argc, char** argv) {
                             if (name == "strategies") return strategies(communicator);
                             if (name == "pipelines") return pipelines(communicator);
                             if (name == "memory") return memory(communicator);
+                            if (name == "differs in a part") {
+                              const int part_number = communicator.rank() / 2;
+                              auto part = communicator.split(part_number, communicator.rank());
+                              return rounds(part, part_number == 1 ? "differs" : "nothing");
+                            }
                             rounds(communicator, name);
                           });
 }

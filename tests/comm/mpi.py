@@ -93,7 +93,15 @@ class Mpi(unittest.TestCase):
     def test_programs_that_differ_are_told(self):
         run = self.run_ranks(2, "differs")
         self.assertEqual(run.returncode, 86, run.stderr)
-        self.assertIn("the ranks' programs differ", run.stderr)
+        self.assertRegex(run.stderr, "the ranks' programs differ: rank 1 sends 1 bytes, .* where 8 bytes are "
+                                     "expected in all_reduce|"
+                                     "rank 0 sends more than 1 bytes, .* expected in barrier")
+
+    def test_programs_that_differ_in_a_part_are_told_by_the_ranks_of_all(self):
+        run = self.run_ranks(4, "differs in a part")
+        self.assertEqual(run.returncode, 86, run.stderr)
+        self.assertRegex(run.stderr, "rank 3 sends 1 bytes|rank 2 sends more than 1 bytes")
+        self.assertNotRegex(run.stderr, "rank [01] sends")
 
 
 if __name__ == "__main__":

@@ -56,6 +56,7 @@ TEST_CASE("more elements than memory holds are refused, also where their number 
   CHECK_THROWS_AS((Shape{much, much, much}), ShapeError);  // 2^93, which would be 0 elements
   CHECK_THROWS_AS((Shape{2, much}.with_first(much)), ShapeError);
   CHECK(Shape{much, 0}.size() == 0);
+  CHECK_THROWS_AS((Shape{much, much, 0}), ShapeError);  // rows of nothing
 }
 
 }  // namespace shape_tests

@@ -99,11 +99,16 @@ template <Communicator C, class T>
 //! Row r of `rows` goes to rank r; returns what the ranks sent here, row r from rank r.
 //!
 //! **Shapes.** rows: (N, n) on each rank. Returns (N, n).
+//! **Errors.** ShapeError, before anything is sent, if N does not divide the number of values.
 //! **Cost.** A rank sends (N - 1) n values.
 template <Communicator C, class T>
 [[nodiscard]] std::vector<T> all_to_all(C& communicator, std::span<const T> rows,
                                         const Purpose& purpose = {"all_to_all"}) {
   const int rank = communicator.rank();
+  if (rows.size() % static_cast<std::size_t>(communicator.size()) != 0) {
+    throw ShapeError(text(to_text(purpose), ": ", rows.size(), " values are no rows for each of ",
+                          communicator.size(), " ranks"));
+  }
   const index_t n = static_cast<index_t>(rows.size()) / communicator.size();
   std::vector<T> received(rows.size());
   std::vector<Message> messages;
@@ -156,6 +161,7 @@ void all_reduce(C& communicator, std::span<T> values, const Purpose& purpose = {
 //! Rank r gets the sum over all ranks of row r.
 //!
 //! **Shapes.** rows: (N, n) on each rank. Returns n values.
+//! **Errors.** As `all_to_all`'s.
 //! **Cost.** A rank sends (N - 1) n values.
 template <Communicator C, class T>
 [[nodiscard]] std::vector<T> reduce_scatter(C& communicator, std::span<const T> rows,
@@ -168,11 +174,15 @@ template <Communicator C, class T>
 
 //! values of every rank = those of `root`, which sends each rank a share that all then gather.
 //!
+//! **Errors.** ArgumentError unless `root` is a rank.
 //! **Cost.** The root sends 2 (N - 1) / N of the values, others (N - 1) / N.
 template <Communicator C, class T>
 void broadcast(C& communicator, std::span<T> values, int root,
                const Purpose& purpose = {"broadcast"}) {
   const int ranks = communicator.size();
+  if (root < 0 || root >= ranks) {
+    throw ArgumentError(text(to_text(purpose), ": rank ", root, " of ", ranks));
+  }
   std::vector<Range> pieces;
   for (int rank = 0; rank < ranks; ++rank) {
     pieces.push_back(share(static_cast<index_t>(values.size()), ranks, rank));

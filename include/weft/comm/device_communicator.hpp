@@ -90,6 +90,7 @@ class StagedCommunicator {
     index_t bytes = 0;
     for (const Message& message : messages) bytes += message.bytes;
     // What the transfer had is the old one's until the new one has begun.
+    staged.device = device_;
     const auto arena_before = std::exchange(staged.arena, arena_);
     const Memory before = std::exchange(staged.memory, arena_->allocate(bytes));
     staged.messages.assign(messages.begin(), messages.end());

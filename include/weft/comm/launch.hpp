@@ -3,8 +3,14 @@
 //! @file Runs one program on every rank.
 #pragma once
 
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
 #include <exception>
+#include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -59,25 +65,79 @@ void run_rank(C& communicator, const Program& program, RankOutcome& outcome) noe
     outcome = {std::current_exception(), true};
   } catch (...) {
     outcome = {std::current_exception(), false};
+  }
+  // Of their own failure they know; it may be that of other ranks, which this one had.
+  if (outcome.failure != nullptr) {
     communicator.abort(communicator.rank(), message_of(outcome.failure));
   }
 }
 
+//! Which ranks' programs have ended, and how the first that failed did.
+class EndedRanks {
+ public:
+  explicit EndedRanks(std::size_t ranks) : ended_(ranks) {}
+
+  void end(std::size_t rank, const RankOutcome& outcome) {
+    const std::scoped_lock lock(mutex_);
+    ended_[rank] = true;
+    if (outcome.failure != nullptr && first_failure_.empty()) {
+      first_failure_ = text("rank ", rank, ": ", message_of(outcome.failure));
+    }
+    changed_.notify_all();
+  }
+
+  //! Nothing when all have ended; so long after a failure what it was, and which ranks go on: a
+  //! thread that does not look cannot be ended.
+  [[nodiscard]] std::string wait(std::chrono::milliseconds after_failure) {
+    std::unique_lock lock(mutex_);
+    const auto all = [&] { return std::ranges::find(ended_, false) == ended_.end(); };
+    changed_.wait(lock, [&] { return all() || !first_failure_.empty(); });
+    if (changed_.wait_for(lock, after_failure, all)) return {};
+    std::string said = first_failure_ + "\nwaiting for";
+    for (std::size_t rank = 0; rank < ended_.size(); ++rank) {
+      if (!ended_[rank]) said += text(" rank ", rank);
+    }
+    return said;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::vector<bool> ended_;
+  std::string first_failure_;
+};
+
 }  // namespace detail
 
 //! Calls `program(communicator)` on a thread for each of `ranks` ranks, and returns when all ended.
+//! If some go on for five seconds after one has failed, they and the failure are named on the
+//! standard error.
 //!
 //! **Errors.** RankError for the first rank that threw of its own accord: the others leave what
 //! they wait in as soon as they see it. CommunicatorAborted if a rank was late and none threw.
+//! SystemError if the system has not so many threads.
 template <class Program>
 void launch_threads(int ranks, Timeout timeout, const Program& program) {
   auto world = ThreadCommunicator::world(ranks, timeout);
   std::vector<detail::RankOutcome> outcomes(world.size());
+  detail::EndedRanks ended(world.size());
   {
     std::vector<std::jthread> threads;
     for (std::size_t rank = 0; rank < world.size(); ++rank) {
-      threads.emplace_back([&, rank] { detail::run_rank(world[rank], program, outcomes[rank]); });
+      try {
+        threads.emplace_back([&, rank] {
+          detail::run_rank(world[rank], program, outcomes[rank]);
+          ended.end(rank, outcomes[rank]);
+        });
+      } catch (const std::system_error& error) {
+        const std::string message =
+            text("the system gave ", rank, " of ", ranks, " threads: ", error.what());
+        world[rank].abort(static_cast<int>(rank), message);
+        throw SystemError(message);
+      }
     }
+    const std::string stuck = ended.wait(std::chrono::seconds(5));
+    if (!stuck.empty()) std::fprintf(stderr, "%s\n", stuck.c_str());
   }
   for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
     const auto& [failure, aborted] = outcomes[rank];

@@ -177,9 +177,10 @@ class MpiCommunicator {
     //! Whether all messages have ended. **Errors.** Error if one is not what was expected.
     bool test() {
       int all = 0;
-      detail::check_mpi(
-          MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &all, statuses_.data()),
-          text("MPI_Testall in ", to_text(purpose_)).c_str());
+      const int code =
+          MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &all, statuses_.data());
+      if (code == MPI_ERR_IN_STATUS) refuse_too_long();
+      detail::check_mpi(code, text("MPI_Testall in ", to_text(purpose_)).c_str());
       if (all == 0) return false;
       for (std::size_t i = 0; i < messages_.size(); ++i) check(messages_[i], statuses_[i]);
       requests_.clear();
@@ -191,11 +192,25 @@ class MpiCommunicator {
       int bytes = 0;
       MPI_Get_count(&status, MPI_BYTE, &bytes);
       if (bytes != message.bytes || status.MPI_TAG != detail::tag_of(purpose_)) {
-        throw Error(text("the ranks' programs differ: rank ", message.peer, " sends ", bytes,
-                         " bytes, for another purpose or not, where ", message.bytes,
-                         " bytes are expected in ", to_text(purpose_)));
+        refuse(message, text(bytes));
       }
       group_->last_seen[static_cast<std::size_t>(message.peer)] = purpose_;
+    }
+
+    //! Where a message is longer than what was to be received.
+    void refuse_too_long() const {
+      for (std::size_t i = 0; i < messages_.size(); ++i) {
+        int kind = MPI_SUCCESS;
+        MPI_Error_class(statuses_[i].MPI_ERROR, &kind);
+        if (kind == MPI_ERR_TRUNCATE) refuse(messages_[i], text("more than ", messages_[i].bytes));
+      }
+    }
+
+    [[noreturn]] void refuse(const Message& message, const std::string& sent) const {
+      throw Error(text("the ranks' programs differ: rank ",
+                       group_->outer[static_cast<std::size_t>(message.peer)], " sends ", sent,
+                       " bytes, for another purpose or not, where ", message.bytes,
+                       " bytes are expected in ", to_text(purpose_)));
     }
 
     [[nodiscard]] int missing_peer() {

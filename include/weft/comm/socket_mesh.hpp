@@ -317,7 +317,13 @@ class SocketMesh final : public Control {
       in.read += static_cast<std::size_t>(received);
       if (in.read < end) continue;
       if (of_header) {
-        begin(other);
+        try {
+          begin(other);
+        } catch (...) {  // no memory: what follows would go to the place of the message before
+          other.socket = {};
+          in = {};
+          throw;
+        }
         if (in.header.bytes > 0) continue;
       }
       finish(rank, other);
@@ -344,9 +350,10 @@ class SocketMesh final : public Control {
       in.item = &item;
       in.to = item.message.data;
     } else {
+      std::vector<std::byte> bytes(in.header.bytes);
       Arrival& arrival = channel.arrivals.emplace_back();
       arrival.header = in.header;
-      arrival.bytes.resize(in.header.bytes);
+      arrival.bytes = std::move(bytes);
       in.arrival = &arrival;  // a deque's elements stay where they are
       in.to = arrival.bytes.data();
     }

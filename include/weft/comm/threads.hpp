@@ -84,6 +84,25 @@ struct RankState {
   std::condition_variable arrived;
   Purpose entered;                       // what it posted last
   const ThreadBatch* waiting = nullptr;  // what it waits for
+
+  //! Says so while it lives. The lock, of `mutex`, may be given up meanwhile.
+  class Waiting {
+   public:
+    Waiting(RankState& rank, std::unique_lock<std::mutex>& lock, const ThreadBatch& batch)
+        : rank_(rank), lock_(lock) {
+      rank_.waiting = &batch;
+    }
+    Waiting(const Waiting&) = delete;
+    Waiting& operator=(const Waiting&) = delete;
+    ~Waiting() {
+      if (!lock_.owns_lock()) lock_.lock();
+      rank_.waiting = nullptr;
+    }
+
+   private:
+    RankState& rank_;
+    std::unique_lock<std::mutex>& lock_;
+  };
 };
 
 //! What an outermost world shares with all that are split from it.
@@ -135,7 +154,7 @@ class ThreadWorld {
     RankState& mine = state(batch.rank);
     std::unique_lock lock(mine.mutex);
     const auto ready = [&] { return batch.missing == 0; };
-    mine.waiting = &batch;
+    const RankState::Waiting waiting(mine, lock, batch);
     while (!mine.arrived.wait_for(lock, interval, ready) && !failure.happened() &&
            std::chrono::steady_clock::now() < deadline) {
     }
@@ -145,7 +164,6 @@ class ThreadWorld {
       failure.set(late, describe_late(batch, late));
       lock.lock();
     }
-    mine.waiting = nullptr;
     if (!ready()) failure.raise();
   }
 
@@ -331,8 +349,8 @@ class ThreadCommunicator {
 
   void post(std::span<const Message> messages, const Purpose& purpose, Transfer& transfer) {
     transfer.give_up();
-    transfer.world_ = world_;
     if (transfer.batch_ == nullptr) transfer.batch_ = std::make_unique<detail::ThreadBatch>();
+    transfer.world_ = world_;
     detail::ThreadBatch& batch = *transfer.batch_;
     batch.rank = rank_;
     batch.purpose = purpose;

@@ -75,7 +75,8 @@ class Shape {
 
   constexpr void expect_size() const {
     double elements = 1.0;  // which does not overflow
-    for (const index_t extent : extents_) elements *= static_cast<double>(extent);
+    // Beside an extent of 0 the others alone may be too many.
+    for (const index_t extent : extents_) elements *= static_cast<double>(extent > 0 ? extent : 1);
     if (elements >= too_many) refuse();
   }
   [[noreturn]] void refuse() const {

@@ -112,9 +112,7 @@ class OverRanks {
     };
     try {
       return f();
-    } catch (const comm::CommunicatorAborted&) {
-      throw;
-    } catch (const Error& error) {
+    } catch (const Error& error) {  // if it is these ranks' CommunicatorAborted, they know
       end(error.message());
       throw;
     } catch (const std::exception& error) {

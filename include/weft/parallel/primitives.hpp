@@ -54,12 +54,16 @@ template <class T, class D>
 
 //! Joins pieces along dimension 0 on `device`.
 //!
-//! **Errors.** ArgumentError without pieces; ShapeError unless they agree in all other extents.
+//! **Errors.** ArgumentError without pieces; ShapeError for single numbers, and unless pieces agree
+//! in all other extents.
 template <class T, class D>
 [[nodiscard]] Tensor<T, D> gather(D& device, const std::vector<Tensor<T, D>>& pieces) {
   if (pieces.empty()) throw ArgumentError("gather: no pieces");
   index_t rows = 0;
-  for (const auto& piece : pieces) rows += piece.shape()[0];
+  for (const auto& piece : pieces) {
+    if (piece.shape().rank() == 0) throw ShapeError("gather: single numbers have no dimension 0");
+    rows += piece.shape()[0];
+  }
   const Shape& first = pieces.front().shape();
   const Shape shape = first.with_first(rows);
   Tensor<T, D> joined(device, shape);
