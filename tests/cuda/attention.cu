@@ -207,7 +207,7 @@ TEST_CASE("a scale that is not above 0 is refused") {
     CHECK_THROWS_WITH(
         ops::attention(gpu, problem, rows, rows, rows, ops::HeadRows<float>{y.data(), 8},
                        log_sums.data()),
-        Catch::Contains("attention: a scale of") && Catch::Contains("a GPU takes scales above 0"));
+        Catch::Contains("attention: a scale of") && Catch::Contains("not above 0"));
   }
 }
 

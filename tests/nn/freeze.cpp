@@ -85,6 +85,18 @@ TEST_CASE("what is frozen stays, has no gradient and no place in an optimizer; t
   }
 }
 
+TEST_CASE("projections that are one product are frozen together, or refused") {
+  Cpu device;
+  auto objective = objective_of(false);
+  auto model = objective.model();
+  model.encoder.layers[1].self_attention.key_weight.trained = false;
+  GradientAccumulation<Model, Loss> strategy(device, Objective(model, nn::LabelSmoothing(0.1f), 5),
+                                             optim::Adam(), recipe);
+  CHECK(message_of<ArgumentError>([&] {
+          train_some(strategy);
+        }).starts_with("some of 3 parameters of (16, 16)"));
+}
+
 TEST_CASE("frozen weights begin with random numbers of their own") {
   const auto objective = objective_of(true);
   const auto values = nn::initial_values(objective.layout(), 1, objective);

@@ -51,8 +51,8 @@ TEST_CASE("the gradient of joined parameters is that of each") {
   Cpu device;
   Placed three(device, Three());
   auto ctx = three.training(device);
-  contribute(ctx, joined(three.module.a, 2), 1.0f);
-  contribute(ctx, joined(three.module.a, 2), 2.0f);
+  contribute(ctx, joined(three.module.a, three.module.b), 1.0f);
+  contribute(ctx, joined(three.module.a, three.module.b), 2.0f);
   contribute(ctx, three.module.c, 4.0f);
   CHECK(three.total_gradients() == std::vector<float>{3, 3, 3, 3, 4, 4, 4});
 }

@@ -64,13 +64,18 @@ TEST_CASE("parameters declared in a row can be used as one") {
   weight.value_offset = 100;
   weight.gradient_offset = 200;
   weight.slot = 7;
-  const Parameter three = joined(weight, 3);
+  const Parameter three = joined(weight, weight, weight);
   CHECK(three.shape == Shape{12, 3});
   CHECK(three.value_offset == 100);
   CHECK(three.gradient_offset == 200);
   CHECK(three.slot == 7);
   CHECK(three.slots == 3);
-  CHECK(joined(Parameter{.shape = {4}}, 2).shape == Shape{8});
+  const Parameter bias{.shape = {4}};
+  CHECK(joined(bias, bias).shape == Shape{8});
+  weight.trained = false;
+  CHECK(joined(weight, weight).slots == 2);
+  CHECK_THROWS_WITH(joined(bias, bias, Parameter{.shape = {4}, .trained = false}),
+                    Catch::Contains("some of 3 parameters of (4)"));
 }
 
 }  // namespace parameter_tests

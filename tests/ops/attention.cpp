@@ -365,4 +365,19 @@ TEST_CASE("queries and keys of another number of sequences are refused") {
         "attention: 2 sequences of queries and 1 of keys");
 }
 
+TEST_CASE("a scale that is not above 0 is refused") {
+  Cpu device;
+  const auto layout = make_layout(device, Lengths{4});
+  const auto x = random_tensor(device, {4, 8}, 1), y = nan_tensor(device, {4, 8});
+  const Tensor<float> log_sums(device, {4, 1});
+  for (const float scale : {-1.0f, 0.0f, std::nanf("")}) {
+    const AttentionProblem<Cpu> problem{1, 8, false, scale, layout.get(), layout.get(), {}};
+    const HeadRows<float> rows{x.data(), 8};
+    CHECK(message_of<ArgumentError>([&] {
+            ops::attention(device, problem, rows, rows, rows, HeadRows<float>{y.data(), 8},
+                           log_sums.data());
+          }) == text("attention: a scale of ", scale, "; not above 0"));
+  }
+}
+
 }  // namespace attention_tests

@@ -110,6 +110,24 @@ TEST_CASE("large logits neither overflow nor vanish") {
   CHECK(difference(y, should, relative_error(2)) == "");
 }
 
+TEST_CASE("a log probability is not rounded to the size of the logits") {
+  Cpu device;
+  const Matrix small = [] {
+    Matrix m(1, 3);
+    m.elements = {0.0, 8.0, 0.0};
+    return m;
+  }();
+  Matrix should = softmax(small);
+  for (double& element : should.elements) element = std::log(element);
+  for (const float base : {0.0f, 1e5f, 1e8f}) {
+    CAPTURE(base);
+    const std::vector<float> x{base, base + 8.0f, base};
+    const auto y = nan_tensor(device, {1, 3});
+    ops::log_softmax(device, to_device<float>(device, x, {1, 3}), y);
+    CHECK(difference(y, should, relative_error(3) + 3 * 15 * unit_roundoff) == "");
+  }
+}
+
 TEST_CASE("a NaN makes its row NaN and no other") {
   Cpu device;
   auto values = random_values(3 * 20, 1);

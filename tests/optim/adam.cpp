@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/optim/adam.hpp>
+#include <weft/optim/sgd.hpp>
 
 #include <weft/device/cpu.hpp>
 
@@ -96,7 +97,30 @@ TEST_CASE("Adam refuses settings that cannot be, and says which") {
   CHECK(refusal({.epsilon = -1.0}) == "Adam: beta1 0.9, beta2 0.999, epsilon -1, weight_decay 0");
   CHECK(refusal({.weight_decay = std::nan("")}) ==
         "Adam: beta1 0.9, beta2 0.999, epsilon 1e-08, weight_decay nan");
+  CHECK(refusal({.epsilon = HUGE_VAL}) ==
+        "Adam: beta1 0.9, beta2 0.999, epsilon inf, weight_decay 0");
   CHECK(refusal({.beta1 = 0.0, .beta2 = 0.0, .epsilon = 0.0}) == "(no error)");
+}
+
+TEST_CASE("without a decay of its first moment Adam steps by the sign of the gradient") {
+  Cpu device;
+  const optim::Adam adam({.beta1 = 0.0, .beta2 = 0.0, .epsilon = 0.0});
+  std::vector<float> values(1), first(1), second(1);
+  for (const float gradient : {1.0f, 1e-8f}) {  // which its distance from 1 does not hold
+    const float before = values[0];
+    optim::Adam::update(device, adam.step(1, 0.5, 1.0), {1, 0, 1}, &gradient, values.data(),
+                        {first.data(), second.data()});
+    CHECK(first[0] == gradient);
+    CHECK(values[0] - before == Approx(-0.5).epsilon(1e-6));
+  }
+}
+
+TEST_CASE("a learning rate that is none is refused") {
+  for (const double rate : {-0.1, std::nan(""), HUGE_VAL}) {
+    const std::string refused = text("a learning rate of ", rate);
+    CHECK(message_of<ArgumentError>([&] { (void)optim::AdamW().step(1, rate, 1.0); }) == refused);
+    CHECK(message_of<ArgumentError>([&] { (void)optim::Sgd().step(1, rate, 1.0); }) == refused);
+  }
 }
 
 }  // namespace adam_tests

@@ -82,4 +82,9 @@ TEST_CASE("a decay every 0 updates is refused") {
         "StepDecay: a step size of 0");
 }
 
+TEST_CASE("the rate of a model without channels is refused") {
+  CHECK(message_of<ArgumentError>([] { return Noam{.d_model = 0}(1); }) ==
+        "Noam: a model of 0 channels");
+}
+
 }  // namespace schedules_tests

@@ -146,8 +146,7 @@ class DecoderCache {
   [[nodiscard]] Tensor<float, D> attend_to_self(nn::Context<D>& ctx, const Attention& attention,
                                                 const nn::FactorRows<C, D>& x,
                                                 Tensor<float, D>& cache, const Own& own) const {
-    const auto projected = attention.project(ctx, x.values, attention.query_weight,
-                                             attention.query_bias, 3, FloatType::float32);
+    const auto projected = attention.project(ctx, x.values, attention.all(), FloatType::float32);
     const float* const rows = projected.numbers().floats();
     const ops::HeadRows<const float> fresh{rows + C, 3 * C};
     if (own.stays) {
@@ -165,8 +164,8 @@ class DecoderCache {
                                                   const nn::FactorRows<C, D>& x,
                                                   const ops::Factor<D>& memory,
                                                   const SequenceLayout<D>& by_source) const {
-    const auto queries = attention.project(ctx, x.values, attention.query_weight,
-                                           attention.query_bias, 1, FloatType::float32);
+    const auto queries =
+        attention.project(ctx, x.values, attention.of_queries(), FloatType::float32);
     return attend(ctx, attention, {queries.numbers().floats(), C}, by_source,
                   memory.numbers().floats(), *memory_layout_);
   }

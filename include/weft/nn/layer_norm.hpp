@@ -123,7 +123,8 @@ struct LayerNorm {
   //! gradients are one.
   template <class D>
   void parameter_gradients(Context<D>& ctx, const Tensor<float, D>& sums) const {
-    if (weight.trained && bias.trained) return detail::bias_gradient(ctx, joined(weight, 2), sums);
+    if (weight.trained && bias.trained)
+      return detail::bias_gradient(ctx, joined(weight, bias), sums);
     const auto half = [&](const Parameter& parameter, index_t first) {
       ctx.gradient(parameter,
                    [&device = ctx.device(), sums, first](View<float> gradient, ops::Write write) {

@@ -102,7 +102,7 @@ struct MultiHeadAttention {
     auto& device = ctx.device();
     const index_t N = x.values.rows();
     const FloatType type = ops::result_type(device);
-    Saved<D> saved{x.layout, x.values, project(ctx, x.values, query_weight, query_bias, 3, type),
+    Saved<D> saved{x.layout, x.values, project(ctx, x.values, all(), type),
                    ops::Factor<D>(device, {N, C}, type), ctx.empty({N, H})};
     const auto [q, k, v] = parts<3>(saved.projected.numbers());
     ops::attention(device, problem(ctx, causal, *x.layout, *x.layout), q, k, v,
@@ -124,14 +124,14 @@ struct MultiHeadAttention {
     ops::attention_backward(ctx.device(), problem(ctx, causal, *saved.layout, *saved.layout), q, k,
                             v, {saved.attended.numbers(), C}, saved.log_sums.data(),
                             {dattended.numbers(), C}, dq, dk, dv, ops::HeadSize<head_size>());
-    backward_project(ctx, saved.x, dprojected, query_weight, query_bias, 3, dx, write);
+    backward_project(ctx, saved.x, dprojected, all(), dx, write);
   }
 
   //! The keys and values of a memory, as numbers of this type: (M, 2 C).
   template <class D>
   [[nodiscard]] ops::Factor<D> keys_values(Context<D>& ctx, const Tensor<float, D>& memory,
                                            FloatType type) const {
-    return project(ctx, memory, key_weight, key_bias, 2, type);
+    return project(ctx, memory, of_memory(), type);
   }
 
   //! Cross-attention: sequence b of x attends to sequence b of the memory.
@@ -146,7 +146,7 @@ struct MultiHeadAttention {
                         memory.layout,
                         x.values,
                         memory.values,
-                        project(ctx, x.values, query_weight, query_bias, 1, type),
+                        project(ctx, x.values, of_queries(), type),
                         keys_values(ctx, memory.values, type),
                         ops::Factor<D>(device, {N, C}, type),
                         ctx.empty({N, H})};
@@ -172,9 +172,9 @@ struct MultiHeadAttention {
                             {saved.queries.numbers(), C}, k, v, {saved.attended.numbers(), C},
                             saved.log_sums.data(), {dattended.numbers(), C},
                             {dqueries.target().numbers, C}, dk, dv, ops::HeadSize<head_size>());
-    backward_project(ctx, saved.x, dqueries, query_weight, query_bias, 1, dx, write);
-    backward_project(ctx, ops::Factor<D>(saved.memory), dkeys_values, key_weight, key_bias, 2,
-                     dmemory, write_memory);
+    backward_project(ctx, saved.x, dqueries, of_queries(), dx, write);
+    backward_project(ctx, ops::Factor<D>(saved.memory), dkeys_values, of_memory(), dmemory,
+                     write_memory);
   }
 
   //! The sizes and masks of this attention between two layouts.
@@ -186,17 +186,32 @@ struct MultiHeadAttention {
             &queries, &keys,     ctx.mask(dropout)};
   }
 
-  //! x W' + b for `count` projections from `weight` on, as numbers of this type: (N, count C).
+  //! Projections that are one product: their weights, and their biases, as one.
+  struct Projections {
+    Parameter weight, bias;
+  };
+  //! Those to queries, keys and values.
+  [[nodiscard]] Projections all() const {
+    return {joined(query_weight, key_weight, value_weight),
+            joined(query_bias, key_bias, value_bias)};
+  }
+  //! That to queries.
+  [[nodiscard]] Projections of_queries() const { return {query_weight, query_bias}; }
+  //! Those to keys and values.
+  [[nodiscard]] Projections of_memory() const {
+    return {joined(key_weight, value_weight), joined(key_bias, value_bias)};
+  }
+
+  //! x W' + b for projections, as numbers of this type: (N, C of each).
   template <class D>
   [[nodiscard]] ops::Factor<D> project(Context<D>& ctx, const ops::FactorView& x,
-                                       const Parameter& weight, const Parameter& bias, int count,
-                                       FloatType type) const {
-    const ops::Factor<D> y(ctx.device(), {x.rows(), count * C}, type);
-    const auto joined_weight = ctx.factor(joined(weight, count));
+                                       const Projections& to, FloatType type) const {
+    const ops::Factor<D> y(ctx.device(), {x.rows(), to.weight.shape[0]}, type);
+    const auto weight = ctx.factor(to.weight);
     if constexpr (Bias) {
-      ops::linear(ctx.device(), x, joined_weight, ctx.value(joined(bias, count)), y.target());
+      ops::linear(ctx.device(), x, weight, ctx.value(to.bias), y.target());
     } else {
-      ops::matmul_nt(ctx.device(), x, joined_weight, y.target());
+      ops::matmul_nt(ctx.device(), x, weight, y.target());
     }
     return y;
   }
@@ -244,11 +259,10 @@ struct MultiHeadAttention {
 
   template <class D>
   void backward_project(Context<D>& ctx, const ops::Factor<D>& x, const ops::Factor<D>& dy,
-                        const Parameter& weight, const Parameter& bias, int count,
-                        const Tensor<float, D>& dx, ops::Write write) const {
+                        const Projections& of, const Tensor<float, D>& dx, ops::Write write) const {
     const ops::Factor<D> factor = dy.rounded();
-    parameter_gradients(ctx, joined(weight, count), joined(bias, count), x, factor);
-    ops::matmul_nn(ctx.device(), factor, ctx.factor(joined(weight, count)), dx, write);
+    parameter_gradients(ctx, of.weight, of.bias, x, factor);
+    ops::matmul_nn(ctx.device(), factor, ctx.factor(of.weight), dx, write);
   }
 };
 

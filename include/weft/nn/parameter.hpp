@@ -23,6 +23,7 @@
 #include <type_traits>
 #include <vector>
 
+#include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/shape.hpp>
 
@@ -71,13 +72,23 @@ struct Parameter {
   [[nodiscard]] constexpr index_t size() const { return shape.size(); }
 };
 
-//! `count` matrices or vectors of one shape, declared one after the other, as one: three
-//! projections are then one product.
-constexpr Parameter joined(const Parameter& first, int count) {
+//! Matrices or vectors of one shape, declared one after the other, as one: three projections are
+//! then one product.
+//!
+//! **Errors.** ArgumentError if some of them are trained and others not: they lie apart then.
+constexpr Parameter joined(const Parameter& first, const auto&... others) {
   Parameter all = first;
-  all.shape = first.shape.rank() == 2 ? Shape{count * first.shape[0], first.shape[1]}
-                                      : Shape{count * first.shape[0]};
-  all.slots = count;
+  const auto add = [&](const Parameter& next) {
+    if (next.trained != first.trained) {
+      throw ArgumentError(text("some of ", 1 + sizeof...(others), " parameters of ", first.shape,
+                               " that are used as one are trained, others not: freeze all of "
+                               "them, or none"));
+    }
+    ++all.slots;
+  };
+  (add(others), ...);
+  all.shape = first.shape.rank() == 2 ? Shape{all.slots * first.shape[0], first.shape[1]}
+                                      : Shape{all.slots * first.shape[0]};
   return all;
 }
 

@@ -50,18 +50,20 @@ struct AttentionProblem {
   index_t heads;                          //!< H
   index_t head_size;                      //!< channels of a head
   bool causal;                            //!< query t sees keys 0 to t
-  float scale;                            //!< of the scores: 1 / sqrt(head_size); above 0 on a GPU
+  float scale;                            //!< of the scores: 1 / sqrt(head_size); above 0
   const SequenceLayout<D>* query_layout;  //!< Nq rows
   const SequenceLayout<D>* key_layout;    //!< Nk rows; sequence b attends to sequence b
   DropoutMask dropout;  //!< of the probabilities; head h uses the operation `operation + h`
 
   //! **Errors.** ShapeError, which begins with `name`, unless queries and keys have as many
-  //! sequences.
+  //! sequences; ArgumentError unless the scale is above 0: the largest score is then that of the
+  //! largest product.
   void check(const char* name) const {
     if (query_layout->sequences() != key_layout->sequences()) {
       throw ShapeError(text(name, ": ", query_layout->sequences(), " sequences of queries and ",
                             key_layout->sequences(), " of keys"));
     }
+    if (!(scale > 0.0f)) throw ArgumentError(text(name, ": a scale of ", scale, "; not above 0"));
   }
 };
 

@@ -47,7 +47,7 @@ struct LayerNormRow {
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
     const float* in = x + n * C;
-    const AnyFloats<void> out = y + n * C, rounded = also + n * C;
+    const AnyFloats<void> out = y + n * C;
     const float count = static_cast<float>(C);
     const float mean = lanes.sum(C, [&](auto c) { return simd::load(in, c); }) / count;
     const float variance = lanes.sum(C, [&](auto c) {
@@ -61,7 +61,7 @@ struct LayerNormRow {
     };
     lanes.map(C, find, [&](auto c, auto value) {
       simd::store(out, c, value);
-      if (also.data != nullptr) simd::store(rounded, c, value);
+      if (also.data != nullptr) simd::store(also + n * C, c, value);
     });
     moments[n] = {mean, rstd};
   }
@@ -181,7 +181,6 @@ struct LayerNormBackwardBlock {
     const float mean = moments[n].mean, rstd = moments[n].rstd;
     const float count = static_cast<float>(C);
     const float mean_g = sum_g / count, mean_gx = sum_gx / count;
-    const AnyFloats<void> branch = dbranch + n * C;
     const auto find = [&](auto c, auto factor) {
       auto residual = decltype(simd::load(gain, c)){};  // asked for before what it is added to
       if (dx_residual != nullptr) residual = simd::load(dx_residual + n * C, c);
@@ -193,7 +192,7 @@ struct LayerNormBackwardBlock {
     };
     mask.map(lanes, keys == nullptr ? RowKey{} : keys[n], C, find, [&](auto c, auto gradients) {
       simd::store(dx + n * C, c, gradients.first);
-      if (dbranch.data != nullptr) simd::store(branch, c, gradients.second);
+      if (dbranch.data != nullptr) simd::store(dbranch + n * C, c, gradients.second);
     });
   }
 };

@@ -28,8 +28,9 @@ struct SoftmaxRow {
     float* out = y + n * C;
     const ExpSum of_row = lanes.exp_sum(C, [&](auto c) { return simd::load(in, c); });
     if constexpr (Logarithm) {
-      const float shift = of_row.largest + std::log(of_row.exps);
-      lanes.write(C, out, [&](auto c) { return simd::load(in, c) - shift; });
+      // One after the other: their sum would be rounded to the size of the logits.
+      const float log_sum = std::log(of_row.exps);
+      lanes.write(C, out, [&](auto c) { return simd::load(in, c) - of_row.largest - log_sum; });
     } else {
       const float norm = 1.0f / of_row.exps;
       lanes.write(C, out,

@@ -84,7 +84,9 @@ struct AdamPiece {
     };
     lanes.map(count, read, [&](auto c, auto of) {
       const auto g = of.gradient * scale + of.value * s.coupled_decay;
-      const auto m = of.first_moment + (g - of.first_moment) * s.share1;
+      // From the nearer of the two, as torch.lerp: the gradient itself where beta1 is 0.
+      const auto m = s.share1 < 0.5f ? of.first_moment + (g - of.first_moment) * s.share1
+                                     : g - (g - of.first_moment) * (1.0f - s.share1);
       const auto v = of.second_moment * s.beta2 + g * g * s.share2;
       auto value = of.value * s.decoupled_factor;
       value -= m * s.step_size / (simd::sqrt(v) * s.inverse_sqrt_correction + s.epsilon);

@@ -31,7 +31,8 @@ using AdamWSettings = BasicAdamSettings<true>;
 
 //! Adam; with `Decoupled`, AdamW, whose weight decay passes by the moments.
 //!
-//! **Errors.** ArgumentError unless 0 <= beta < 1, epsilon >= 0 and weight_decay >= 0.
+//! **Errors.** ArgumentError unless 0 <= beta < 1, and epsilon and weight_decay are finite and >=
+//! 0.
 //! **Source.** Kingma and Ba 2015; Loshchilov and Hutter 2019; formulas as in `torch.optim`.
 template <bool Decoupled>
 class BasicAdam {
@@ -46,8 +47,8 @@ class BasicAdam {
   //! **Errors.** ArgumentError for settings that are out of their ranges.
   explicit BasicAdam(const Settings& settings = {}) : settings_(settings) {
     const auto decay = [](double beta) { return beta >= 0.0 && beta < 1.0; };
-    if (!decay(settings.beta1) || !decay(settings.beta2) || !(settings.epsilon >= 0.0) ||
-        !(settings.weight_decay >= 0.0)) {
+    if (!decay(settings.beta1) || !decay(settings.beta2) || !detail::is_amount(settings.epsilon) ||
+        !detail::is_amount(settings.weight_decay)) {
       throw ArgumentError(text("Adam: beta1 ", settings.beta1, ", beta2 ", settings.beta2,
                                ", epsilon ", settings.epsilon, ", weight_decay ",
                                settings.weight_decay));
@@ -58,7 +59,10 @@ class BasicAdam {
   [[nodiscard]] const Settings& settings() const { return settings_; }
 
   //! What update t = 1, 2, ... does at a rate, with gradients multiplied by a scale.
+  //!
+  //! **Errors.** ArgumentError unless the rate is finite and >= 0.
   [[nodiscard]] Step step(index_t update, double rate, double gradient_scale) const {
+    detail::expect_rate(rate);
     const auto t = static_cast<double>(update);
     const double correction1 = 1.0 - std::pow(settings_.beta1, t);
     const double correction2 = 1.0 - std::pow(settings_.beta2, t);

@@ -4,10 +4,12 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <string_view>
 
+#include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
 
 namespace weft::optim {
@@ -38,5 +40,15 @@ concept Optimizer = requires(const O& optimizer) {
 //! Pointers to the buffers of an optimizer's state.
 template <class O>
 using StatePointers = std::array<float*, O::state_names.size()>;
+
+namespace detail {
+
+inline bool is_amount(double value) { return std::isfinite(value) && value >= 0.0; }
+
+inline void expect_rate(double rate) {
+  if (!is_amount(rate)) throw ArgumentError(text("a learning rate of ", rate));
+}
+
+}  // namespace detail
 
 }  // namespace weft::optim

@@ -36,8 +36,9 @@ struct Noam {
   double factor = 1.0;    //!< multiplies every rate
   index_t warmup = 4000;  //!< updates in which the rate rises
 
-  //! The rate of an update.
+  //! The rate of an update. **Errors.** ArgumentError unless d_model > 0.
   double operator()(index_t update) const {
+    if (d_model < 1) throw ArgumentError(text("Noam: a model of ", d_model, " channels"));
     const auto t = static_cast<double>(update);
     const auto w = static_cast<double>(warmup);
     const double shape = warmup < 1 ? 1.0 / std::sqrt(t)

@@ -22,8 +22,8 @@ struct SgdSettings {
 
 //! SGD; with `Momentum`, one buffer of velocities.
 //!
-//! **Errors.** ArgumentError unless 0 <= momentum < 1 and weight_decay >= 0, for a momentum without
-//! the buffer, and for Nesterov without momentum.
+//! **Errors.** ArgumentError unless 0 <= momentum < 1 and weight_decay is finite and >= 0, for a
+//! momentum without the buffer, and for Nesterov without momentum.
 //! **Source.** Formulas as in `torch.optim.SGD`, dampening 0.
 template <bool Momentum>
 class BasicSgd {
@@ -41,7 +41,8 @@ class BasicSgd {
 
   //! **Errors.** ArgumentError for settings that are out of their ranges.
   explicit BasicSgd(SgdSettings settings = {}) : settings_(settings) {
-    if (!(settings.momentum >= 0.0 && settings.momentum < 1.0) || !(settings.weight_decay >= 0.0)) {
+    if (!(settings.momentum >= 0.0 && settings.momentum < 1.0) ||
+        !detail::is_amount(settings.weight_decay)) {
       throw ArgumentError(
           text("SGD: momentum ", settings.momentum, ", weight_decay ", settings.weight_decay));
     }
@@ -55,7 +56,10 @@ class BasicSgd {
   [[nodiscard]] const SgdSettings& settings() const { return settings_; }
 
   //! What update t = 1, 2, ... does at a rate, with gradients multiplied by a scale.
+  //!
+  //! **Errors.** ArgumentError unless the rate is finite and >= 0.
   [[nodiscard]] Step step(index_t update, double rate, double gradient_scale) const {
+    detail::expect_rate(rate);
     return {.gradient_scale = static_cast<float>(gradient_scale),
             .rate = static_cast<float>(rate),
             .momentum = static_cast<float>(settings_.momentum),

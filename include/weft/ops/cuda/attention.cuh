@@ -114,13 +114,6 @@ inline CudaGrid attention_grid(const AttentionProblem<Cuda>& p, const SequenceLa
           .shared_bytes = 4 * index_t{words}};
 }
 
-//! **Errors.** ArgumentError unless the scale is above 0: the largest score is the largest product
-//! then.
-inline void expect_scale(float scale) {
-  if (scale > 0.0f) return;
-  throw ArgumentError(text("attention: a scale of ", scale, "; a GPU takes scales above 0"));
-}
-
 //! Queues it for heads of so many columns and any sequences.
 template <class Products, int Columns>
 void launch_attention(Cuda& device, const AttentionForward<Cuda>& a) {
@@ -201,7 +194,6 @@ bool with_short_grid(const Cuda& device, const AttentionProblem<Cuda>& p, const 
 
 template <class Head>
 void attention_forward(Cuda& device, const AttentionForward<Cuda>& a, Head size) {
-  expect_scale(a.problem.scale);
   if (attention_by_library(device, a)) return;
   with_attention_kernels(
       device, size, a.problem,
