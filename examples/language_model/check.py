@@ -155,6 +155,13 @@ class LanguageModel(unittest.TestCase):
         self.refused(self.run_program(SINGLE, "generate", self.folder / "none", "--prompt", "w1"),
                      "without a mask")
 
+    def test_a_run_without_a_finite_loss_has_no_model_to_test(self):
+        run = self.run_program(SINGLE, *self.arguments("nan", "--rate", 1e30, "--clip-norm", 0,
+                                                       "--test", self.folder / "valid.txt",
+                                                       "--report", self.folder / "page.html"))
+        self.refused(run, "there is no best model to test")
+        self.assertNotIn("-2147483648", (self.folder / "page.html").read_text())
+
     def test_what_ranks_did_is_traced(self):
         run = self.trained(ONE_F_ONE_B, "traced", "--trace", self.folder / "trace.json",
                            "--report", self.folder / "page.html")

@@ -281,6 +281,9 @@ int train_command(const Options& options, Strategy& ranks) {
     return 128 + interrupt.signal();
   }
   if (test) {
+    if (!std::filesystem::exists(folder.best())) {
+      throw weft::Error("there is no best model to test: no epoch had a finite validation loss");
+    }
     weft::train::load_model(strategy, folder.best());
     const double loss = detail::loss_of(strategy, *test);
     print(weft::text("| end of training | ", detail::loss_text(loss, "test ")));
@@ -301,10 +304,16 @@ int generate_command(const Options& options) {
   const auto vocabulary = load_vocabulary(folder.vocabulary("words"));
   const auto metadata = weft::io::SafetensorsFile(folder.best()).metadata();
   const auto longest = weft::train::number_in(metadata, folder.best(), "longest");
-  if (metadata.at("vocabulary") != weft::text(vocabulary.fingerprint())) {
+  const auto saved = [&](const std::string& name) {
+    const auto found = metadata.find(name);
+    if (found != metadata.end()) return found->second;
+    throw weft::FormatError(weft::text(folder.best(), ": its metadata has no \"", name,
+                                       "\": no model of this program"));
+  };
+  if (saved("vocabulary") != weft::text(vocabulary.fingerprint())) {
     throw weft::FormatError(weft::text(folder.best(), ": was trained with another vocabulary"));
   }
-  if (metadata.at("mask") != "causal") {
+  if (saved("mask") != "causal") {
     throw weft::ArgumentError(weft::text(
         folder.best(), ": was trained without a mask, to look words up: it cannot write"));
   }

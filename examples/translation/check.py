@@ -332,8 +332,8 @@ class Translation(unittest.TestCase):
         steps = ((ZERO2, "--ranks", 3), (ZERO1, "--ranks", 2), (ZERO3, "--ranks", 2),
                  (DISTRIBUTED, "--ranks", 2), (DATA_PARALLEL, "--devices", 2))
         for epochs, (program, *arguments) in enumerate(steps, start=1):
-            resume = ["--resume"] if epochs > 1 else []
-            run = self.train(*recipe, *arguments, *resume, "--max-epochs", epochs, model="parts",
+            first = ["--resume"] if epochs > 1 else recipe
+            run = self.train(*first, *arguments, "--max-epochs", epochs, model="parts",
                              program=program)
             self.assertEqual(run.returncode, 0, run.stderr)
         self.assert_same_files("one", "parts", "epoch-5.safetensors", "state.safetensors")
@@ -491,6 +491,9 @@ class Translation(unittest.TestCase):
                                 (["train"], "folder"),
                                 (["fly"], "subcommand"),
                                 (["train", self.folder / "m"], "training corpus"),
+                                (["train", self.folder / "m", "--source", "a"], "none of targets"),
+                                (["train", self.folder / "m", "--max-updates", -1], "max-updates"),
+                                (["evaluate", "--hypotheses", "a"], "one is missing"),
                                 (["translate", self.folder / "nothing"], "no folder"),
                                 (["translate", self.folder], "is no folder of a model"),
                                 (["train", self.folder / "train.de" / "m", *self.corpus()],

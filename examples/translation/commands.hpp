@@ -129,8 +129,8 @@ std::vector<std::string> translate_rows(Strategy& strategy, const weft::data::To
 //! truncated; how many were is then said.
 template <class Strategy>
 std::vector<std::string> translate_lines(Strategy& strategy, const std::vector<std::string>& lines,
-                                         const Vocabularies& words,
-                                         const TranslateOptions& options) {
+                                         const Vocabularies& words, const TranslateOptions& options,
+                                         const std::vector<weft::index_t>& numbers = {}) {
   const weft::index_t most = strategy.objective().model().longest() - 1;  // and the end
   weft::data::TokenRows rows;
   std::vector<std::size_t> row_of_line;
@@ -140,7 +140,8 @@ std::vector<std::string> translate_lines(Strategy& strategy, const std::vector<s
     if (ids.empty()) continue;
     if (std::ssize(ids) > most) {
       if (!options.truncate) {
-        throw weft::DataError(weft::text("line ", i + 1, " has ", ids.size(),
+        const auto number = numbers.empty() ? static_cast<weft::index_t>(i + 1) : numbers[i];
+        throw weft::DataError(weft::text("line ", number, " has ", ids.size(),
                                          " words, the model takes ", most,
                                          "; --truncate cuts such lines"));
       }
@@ -261,13 +262,20 @@ int train_command(const Options& options, Strategy& devices) {
   }
   devices.check_same(facts);
 
-  const weft::index_t lanes = o.lanes > 0 ? o.lanes : options.devices;
-  const weft::parallel::Recipe recipe{
-      .seed = o.seed,
-      .lanes = lanes,
-      .micro_batches = o.micro_batches > 0 ? o.micro_batches : lanes,
-      .clip_norm = o.clip_norm,
-      .loss_scaling = examples::loss_scaling_of(o.run)};
+  // A run that goes on keeps the order of its sums, on however many devices.
+  weft::index_t lanes = options.devices, micro_batches = 0;
+  if (o.run.resume) {
+    const auto saved = weft::io::SafetensorsFile(folder.state()).metadata();
+    lanes = weft::train::number_in(saved, folder.state(), "lanes");
+    micro_batches = weft::train::number_in(saved, folder.state(), "micro_batches");
+  }
+  if (o.lanes > 0) lanes = o.lanes;
+  if (o.micro_batches > 0) micro_batches = o.micro_batches;
+  const weft::parallel::Recipe recipe{.seed = o.seed,
+                                      .lanes = lanes,
+                                      .micro_batches = micro_batches > 0 ? micro_batches : lanes,
+                                      .clip_norm = o.clip_norm,
+                                      .loss_scaling = examples::loss_scaling_of(o.run)};
   auto strategy = devices.make(
       typename Strategy::Type::Objective(
           Model({words.source.size(), words.target.size(), o.longest},
@@ -445,7 +453,10 @@ int evaluate_command(const Options& options) {
   const EvaluateOptions& o = options.evaluate;
   std::vector<std::string> hypotheses, references;
   const double begin = weft::monotonic_seconds();
-  if (!o.hypotheses.empty() || !o.references.empty()) {
+  if (o.hypotheses.empty() != o.references.empty()) {
+    throw weft::ArgumentError("--hypotheses and --references go together: one is missing");
+  }
+  if (!o.hypotheses.empty()) {
     hypotheses = weft::io::read_lines(o.hypotheses);
     references = weft::io::read_lines(o.references);
   } else {
@@ -454,7 +465,8 @@ int evaluate_command(const Options& options) {
     for (const auto& line : pairs.target) {
       references.push_back(model.words.subwords.reference(line, o.translate.join_subwords));
     }
-    hypotheses = detail::translate_lines(model.strategy, pairs.source, model.words, o.translate);
+    hypotheses = detail::translate_lines(model.strategy, pairs.source, model.words, o.translate,
+                                         pairs.lines);
   }
   const auto [score, line] = detail::bleu(hypotheses, references, o.tokenize);
   std::printf("%s\n", line.c_str());

@@ -17,6 +17,10 @@ weft::data::ParallelText read_pairs(const CorpusOptions& corpus, std::string_vie
     throw weft::ArgumentError(
         weft::text("the ", what, " needs two line files, or a TSV or JSON file"));
   }
+  if (lines && (corpus.source.empty() || corpus.target.empty())) {
+    throw weft::ArgumentError(weft::text("the ", what, " needs two line files: there is none of ",
+                                         corpus.source.empty() ? "sources" : "targets"));
+  }
   if (!corpus.tsv.empty()) return weft::data::read_tsv(corpus.tsv);
   if (!corpus.json.empty()) return weft::data::read_json_pairs(corpus.json);
   return weft::data::read_line_files(corpus.source, corpus.target);

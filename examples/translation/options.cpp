@@ -111,9 +111,13 @@ void add_train(CLI::App& app, TrainOptions& o) {
   app.add_option("--weight-decay", o.weight_decay, "This times a value is added to its gradient")
       ->group(recipe);
   app.add_option("--max-updates", o.max_updates, "Stop after so many; 0: any number")
+      ->check(CLI::NonNegativeNumber)
       ->group(recipe);
-  app.add_option("--max-epochs", o.max_epochs, "Stop after so many; 0: any number")->group(recipe);
+  app.add_option("--max-epochs", o.max_epochs, "Stop after so many; 0: any number")
+      ->check(CLI::NonNegativeNumber)
+      ->group(recipe);
   app.add_option("--patience", o.patience, "Epochs without improvement; 0: any number")
+      ->check(CLI::NonNegativeNumber)
       ->group(recipe);
   app.add_option("--average", o.average, "Models of the last epochs to average at the end")
       ->check(CLI::PositiveNumber)
@@ -125,8 +129,13 @@ void add_train(CLI::App& app, TrainOptions& o) {
       ->group(recipe);
 
   const std::string order = "Order of sums (the numbers depend on it, not on the devices)";
-  app.add_option("--lanes", o.lanes, "Lanes of gradients; 0: as many as devices")->group(order);
-  app.add_option("--micro-batches", o.micro_batches, "Parts of a batch; 0: as many as lanes")
+  app.add_option("--lanes", o.lanes,
+                 "Lanes of gradients; 0: as many as devices; with --resume as before")
+      ->check(CLI::NonNegativeNumber)
+      ->group(order);
+  app.add_option("--micro-batches", o.micro_batches,
+                 "Parts of a batch; 0: as many as lanes; with --resume as before")
+      ->check(CLI::NonNegativeNumber)
       ->group(order);
   app.add_option("--chunk", o.chunk, "Positions whose logits are in memory at once")
       ->check(CLI::PositiveNumber)

@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <limits>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -41,6 +42,14 @@ TEST_CASE("columns are read a chunk at a time, each word with the one that follo
   CHECK(batch.input.tokens == std::vector<token_t>{4, 10, 16, 22});
   CHECK(batch.output.tokens == std::vector<token_t>{5, 11, 17, 23});
   CHECK(batch.input.offsets == std::vector<index_t>{0, 1, 2, 3, 4});
+}
+
+TEST_CASE("a chunk longer than any column is the column") {
+  const Columns columns(counted(26), 4, std::numeric_limits<index_t>::max(), "alphabet");
+  REQUIRE(columns.chunks() == 1);
+  LanguageModelBatch batch;
+  columns.fill(0, batch);
+  CHECK(batch.output.tokens.size() == 20);
 }
 
 TEST_CASE("texts of other words, or in another order, have other fingerprints") {

@@ -85,6 +85,13 @@ TEST_CASE("what is not JSON is refused with line and column") {
         }).starts_with(path + ": not JSON: parse error at " + place));
 }
 
+TEST_CASE("a list is not over where a byte is 0") {
+  TemporaryFolder folder;
+  const auto path = folder.write("t", std::string("[[\"a\", \"b\"]]\0 more", 18));
+  CHECK(message_of<FormatError>([&] { return read_json_pairs(path); }) ==
+        path + ": has a byte of 0, which is no JSON");
+}
+
 TEST_CASE("deep nesting is refused where it begins") {
   TemporaryFolder folder;
   const auto path = folder.write("t", std::string(1'000'000, '['));

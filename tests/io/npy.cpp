@@ -155,6 +155,9 @@ TEST_CASE("bytes may have an order that another tool gave them") {
   const auto path =
       folder.write("bytes", file_of("{'descr': '<u1', 'fortran_order': False, 'shape': (4,), }"));
   CHECK(read_npy<std::uint8_t>(path).elements == std::vector<std::uint8_t>(4, 1));
+  const auto strange =
+      folder.write("strange", file_of("{'descr': 'Zu1', 'fortran_order': False, 'shape': (4,), }"));
+  CHECK_THROWS_AS(read_npy<std::uint8_t>(strange), FormatError);
 }
 
 TEST_CASE("an array that does not fill its shape is not written") {

@@ -21,12 +21,13 @@ TEST_CASE("only what killed writers left is removed from a folder") {
        {"a", "a.tmp-12-0", "b.safetensors.tmp-7-31", "c.tmp-", "d.tmp-x-1", "e.tmp-1-2.gz"}) {
     folder.write(name, "");
   }
+  std::filesystem::create_directory(folder.path("f.tmp-1-2"));  // which no writer made
   io::remove_unfinished_files(folder.path(""));
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(folder.path(""))) {
     names.insert(entry.path().filename().string());
   }
-  CHECK(names == std::set<std::string>{"a", "c.tmp-", "d.tmp-x-1", "e.tmp-1-2.gz"});
+  CHECK(names == std::set<std::string>{"a", "c.tmp-", "d.tmp-x-1", "e.tmp-1-2.gz", "f.tmp-1-2"});
 }
 
 }  // namespace unfinished_files_tests

@@ -7,6 +7,7 @@ import importlib.machinery
 import importlib.util
 import io
 import json
+import os
 import math
 import pathlib
 import shutil
@@ -193,12 +194,32 @@ class Torch(WithFolder):
     def test_headers_that_cannot_be_are_refused(self):
         good = '"x": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0]}'
         for header in ('{"x": {"dtype": "F32", "shape": [Infinity], "data_offsets": [0, 0]}}',
+                       '{"x": {"dtype": "F32", "shape": [1.0], "data_offsets": [0, 4]}}',
+                       '{"x": {"dtype": "F32", "shape": [0], "data_offsets": [0]}}',
+                       '{"x": {"dtype": "F32", "shape": [0], "data_offsets": [0, 0, 0]}}',
+                       '{"x": {"dtype": ["F32"], "shape": [0], "data_offsets": [0, 0]}}',
                        '{"__metadata__": null}', '{"__metadata__": {"a": 1}}',
+                       '{"__metadata__": {"a": "\\ud800"}}',
                        f"{{{good}, {good}}}", '{"x": ' + "[" * 100_000):
             path = self.folder / "file.safetensors"
             path.write_bytes(struct.pack("<Q", len(header)) + header.encode())
             with self.assertRaisesRegex(convert.Refused, "is not a safetensors file"):
                 convert.read(str(path))
+
+    def test_only_a_file_is_replaced_and_nothing_stays_of_one_that_cannot_be_written(self):
+        path = DATA / "nn_transformer.torch.safetensors"
+        out = self.folder / "pipe"
+        os.mkfifo(out)
+        self.assertIn(f"{out}: is no regular file", self.refused("torch-to-weft", path, out))
+        self.assertTrue(out.is_fifo())
+        out.unlink()
+
+        def parts():
+            yield b"a part"
+            raise OSError("no space left")
+        with self.assertRaisesRegex(OSError, "no space left"):
+            convert.replace(str(out), parts())
+        self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_options_that_make_no_sense_are_refused(self):
         path = DATA / "nn_transformer.torch.safetensors"

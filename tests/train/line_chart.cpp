@@ -4,6 +4,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
@@ -36,6 +37,8 @@ TEST_CASE("numbers are short") {
   CHECK(detail::short_number(0.25) == "0.25");
   CHECK(detail::short_number(3.0) == "3");
   CHECK(detail::short_number(0.0005) == "5e-4");
+  CHECK(detail::short_number(std::nan("")) == "nan");
+  CHECK(detail::short_number(-HUGE_VAL) == "-inf");
 }
 
 TEST_CASE("many points are drawn as means of their neighbours") {

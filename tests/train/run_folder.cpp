@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include <filesystem>
+#include <limits>
 #include <set>
 #include <string>
 #include <vector>
@@ -88,6 +89,9 @@ TEST_CASE("the latest epochs are listed oldest first, those that are there") {
   CHECK(folder.epochs(10, 1) == Paths{folder.epoch(10)});
   CHECK(folder.epochs(4, 10) == Paths{folder.epoch(1), folder.epoch(2), folder.epoch(4)});
   CHECK(folder.epochs(8, 3).empty());
+  constexpr index_t any = std::numeric_limits<index_t>::max();
+  CHECK(folder.epochs(2, any) == Paths{folder.epoch(1), folder.epoch(2)});
+  CHECK(folder.epochs(any, 1).empty());
   CHECK(folder.epochs(11, 0).empty());
 }
 

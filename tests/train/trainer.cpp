@@ -178,6 +178,44 @@ TEST_CASE("a run of so many updates ends within an epoch, is saved, and can be g
   CHECK(files_in(folder.path("run")) == files_in(folder.path("whole")));
 }
 
+TEST_CASE("what ended within an epoch is the best model no longer when the run goes on") {
+  const TemporaryFolder folder;
+  const optim::Constant high{0.05};  // with which losses rise from the second epoch on
+  const auto run = [&](const std::string& name, const TrainerSettings& settings, bool resumed) {
+    Course course;
+    OneDevice<> one;
+    auto trainer = course.trainer(one.strategy, folder.path(name), settings, course.hooks(), high);
+    if (resumed) trainer.resume();
+    trainer.run();
+    return course.log;
+  };
+  const auto whole = run("whole", {.max_epochs = 6}, false);
+  bool was_better = false;  // somewhere within an epoch than at all ends before
+  for (index_t updates = batches + 1; updates < 6 * batches; ++updates) {
+    if (updates % batches == 0) continue;
+    CAPTURE(updates);
+    const auto name = text("cut-", updates);
+    const auto cut = run(name, {.max_updates = updates}, false);
+    const RunFolder files(folder.path(name));
+    was_better = was_better || std::get<7>(cut.epochs.back());
+    CHECK((values_in(files.best()) == values_in(files.epoch(std::get<0>(cut.epochs.back())))) ==
+          std::get<7>(cut.epochs.back()));
+    (void)run(name, {.max_epochs = 6}, true);
+    CHECK(files_in(folder.path(name)) == files_in(folder.path("whole")));
+  }
+  CHECK(was_better);
+}
+
+TEST_CASE("a run whose gradients are never finite ends") {
+  const TemporaryFolder folder;
+  Course course;
+  OneDevice<> one;
+  auto trainer = course.trainer(one.strategy, folder.path("run"), {.max_updates = 20},
+                                course.hooks(), optim::Constant{1e30});
+  CHECK_THAT(message_of<Error>([&] { return trainer.run(); }),
+             Catch::StartsWith("no update for 256 batches, after update "));
+}
+
 TEST_CASE("updates and epochs are counted, and each is reported once") {
   const TemporaryFolder folder;
   Course course;

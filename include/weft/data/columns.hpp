@@ -54,7 +54,7 @@ class Columns {
   [[nodiscard]] index_t length() const noexcept { return length_; }
 
   //! Chunks of a column; the last one may be short.
-  [[nodiscard]] index_t chunks() const noexcept { return (length_ - 2 + chunk_) / chunk_; }
+  [[nodiscard]] index_t chunks() const noexcept { return (length_ - 2) / chunk_ + 1; }
 
   //! A number that differs where the words do.
   [[nodiscard]] std::uint64_t fingerprint() const {

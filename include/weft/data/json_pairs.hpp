@@ -123,7 +123,11 @@ class JsonPairs {
   ParallelText pairs;
   pairs.name = path;
   detail::JsonPairs receiver(pairs);
-  nlohmann::json::sax_parse(io::read_file(path), &receiver);
+  const std::string json = io::read_file(path);
+  if (json.find('\0') != std::string::npos) {  // which the parser would take for the end
+    throw FormatError(text(path, ": has a byte of 0, which is no JSON"));
+  }
+  nlohmann::json::sax_parse(json, &receiver);
   return pairs;
 }
 

@@ -136,9 +136,11 @@ template <FileElement T>
   auto [header, begin] = detail::read_npy_preamble(file);
   const std::string expected = detail::npy_descr<T>();
   // The order of single bytes is written as none, but other tools give them one.
-  const bool is_expected = sizeof(T) == 1 ? header.descr.ends_with(expected.substr(1)) &&
-                                                header.descr.size() == expected.size()
-                                          : header.descr == expected;
+  const bool is_expected = sizeof(T) == 1
+                               ? header.descr.size() == expected.size() &&
+                                     header.descr.ends_with(expected.substr(1)) &&
+                                     text("|<>=").find(header.descr[0]) != std::string::npos
+                               : header.descr == expected;
   if (!is_expected) {
     throw FormatError(text(path, ": has elements of type ", detail::in_quotes(header.descr),
                            ", not \"", expected, '"'));

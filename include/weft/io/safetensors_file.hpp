@@ -84,14 +84,14 @@ class SafetensorsFile {
   template <FileElement T>
   void read_part(std::string_view name, index_t first, std::span<T> out) const {
     const auto& entry = tensor(name);
-    const index_t begin = entry.begin + first * index_t{sizeof(T)};
-    if (entry.dtype != dtype_of<T> || first < 0 ||
-        begin + std::ssize(std::as_bytes(out)) > entry.end) {
+    const index_t elements = (entry.end - entry.begin) / index_t{sizeof(T)};
+    if (entry.dtype != dtype_of<T> || first < 0 || first > elements - std::ssize(out)) {
       throw FormatError(text(path(), ": tensor ", detail::in_quotes(name), " is ", entry.dtype, " ",
                              detail::to_text(entry.shape), ", not ", dtype_of<T>, " with elements ",
                              first, " to ", first + std::ssize(out)));
     }
-    file_.read_at(data_begin_ + begin, std::as_writable_bytes(out));
+    file_.read_at(data_begin_ + entry.begin + first * index_t{sizeof(T)},
+                  std::as_writable_bytes(out));
   }
 
   //! Copies the bytes of a tensor of any type; there must be exactly `out.size()`.

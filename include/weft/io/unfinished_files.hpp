@@ -16,7 +16,8 @@ inline void remove_unfinished_files(const std::string& folder) {
            name.find_first_not_of("0123456789-", mark + 5) == std::string::npos;
   };
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    if (is_unfinished(entry.path().filename().string())) std::filesystem::remove(entry.path());
+    if (!entry.is_regular_file() || !is_unfinished(entry.path().filename().string())) continue;
+    std::filesystem::remove(entry.path());
   }
 }
 

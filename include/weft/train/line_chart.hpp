@@ -53,6 +53,7 @@ namespace detail {
 
 //! A number in few characters: 12k, 3.5, 0.002.
 [[nodiscard]] inline std::string short_number(double value) {
+  if (!std::isfinite(value)) return fixed(value, 0);
   const double size = std::abs(value);
   const auto trimmed = [](double number, int digits) {
     std::string out = fixed(number, digits);

@@ -3,7 +3,9 @@
 //! @file The folder that a training run writes to.
 #pragma once
 
+#include <charconv>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -88,12 +90,34 @@ class RunFolder {
   //! Any other file of the run.
   [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
 
+  //! Keeps the best model under another name too, until `take_best_back`.
+  void set_best_aside() const {
+    std::error_code ignored;  // there may be none, or no second name for it
+    std::filesystem::remove(best_aside(), ignored);
+    std::filesystem::create_hard_link(best(), best_aside(), ignored);
+  }
+  //! Makes what was set aside the best model again, if there is such.
+  void take_best_back() const {
+    std::error_code ignored;
+    std::filesystem::rename(best_aside(), best(), ignored);
+    std::filesystem::remove(best_aside(), ignored);  // names of one file are not renamed
+  }
+
   //! The models of the epochs that are still there, up to `last`: the latest `count`, oldest first.
   [[nodiscard]] std::vector<std::string> epochs(index_t last, index_t count) const {
-    std::vector<std::string> paths;
-    for (index_t number = last - count + 1; number <= last; ++number) {
-      if (number > 0 && std::filesystem::exists(epoch(number))) paths.push_back(epoch(number));
+    std::map<index_t, std::string> found;
+    for (const auto& entry : std::filesystem::directory_iterator(path_)) {
+      const std::string name = entry.path().filename().string();
+      constexpr std::string_view begin = "epoch-";
+      index_t number = 0;
+      if (!name.starts_with(begin)) continue;
+      std::from_chars(name.data() + begin.size(), name.data() + name.size(), number);
+      if (number <= last && number > last - count && epoch(number) == file(name)) {
+        found[number] = file(name);
+      }
     }
+    std::vector<std::string> paths;
+    for (const auto& [number, path] : found) paths.push_back(path);
     return paths;
   }
 
@@ -106,6 +130,8 @@ class RunFolder {
   }
 
  private:
+  [[nodiscard]] std::string best_aside() const { return file("best-of-epochs.safetensors"); }
+
   std::string path_;
   std::shared_ptr<io::FolderLock> lock_;
 };

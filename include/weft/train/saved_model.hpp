@@ -288,12 +288,13 @@ void save_state(Strategy& strategy, const std::string& path, io::Metadata metada
   file.commit();
 }
 
-//! The whole number, 0 or more, that a file's metadata has under a name. **Errors.** FormatError if
-//! there is none.
+//! The whole number, from 0 to `most`, that a file's metadata has under a name. **Errors.**
+//! FormatError if there is none.
 [[nodiscard]] inline index_t number_in(const io::Metadata& metadata, const std::string& path,
-                                       const std::string& name) {
+                                       const std::string& name, index_t most = index_t{1} << 53) {
   const auto number = detail::metadata_number<index_t>(metadata, path, name);
-  if (number < 0) throw FormatError(text(path, ": its metadata has \"", name, "\" ", number));
+  if (number < 0 || number > most)
+    throw FormatError(text(path, ": its metadata has \"", name, "\" ", number));
   return number;
 }
 

@@ -4,11 +4,13 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <set>
 #include <span>
@@ -144,13 +146,19 @@ class Trainer {
         Sum<of::Loss>(real_in(metadata, path, "epoch_loss")),
         Count<of::Tokens>(number_in(metadata, path, "epoch_tokens"))};
     EarlyStoppingState state;
-    state.evaluations_without_improvement =
-        static_cast<int>(number_in(metadata, path, "epochs_without_improvement"));
-    if (metadata.contains("best")) state.best = real_in(metadata, path, "best");
+    state.evaluations_without_improvement = static_cast<int>(
+        number_in(metadata, path, "epochs_without_improvement", std::numeric_limits<int>::max()));
+    if (metadata.contains("best")) {
+      state.best = real_in(metadata, path, "best");
+      if (!std::isfinite(*state.best)) {
+        throw FormatError(text(path, ": its metadata has \"best\" ", *state.best));
+      }
+    }
     // A loss says nothing of a score: a run that begins or ceases to have scores has no best yet.
     if (best_of(metadata) != best_of()) state = {};
     expect_facts(metadata, path);
     load_state(*strategy_, path);
+    if (strategy_->is_root()) folder_.take_best_back();
     is_own_folder_ = true;
     epoch_ends_ = ends_within_epoch_ = false;
     report_.reset();
@@ -164,7 +172,8 @@ class Trainer {
   //! failed, with that.
   //!
   //! **Errors.** ArgumentError if the folder holds another run, which was not asked to `resume`;
-  //! what the strategy and the data throw; NotFiniteError, if the settings ask for it.
+  //! what the strategy and the data throw; NotFiniteError, if the settings ask for it; Error where
+  //! the gradients of 256 batches in a row are not finite.
   Ended run() {
     if (!is_own_folder_ && strategy_->is_root()) folder_.expect_no_run();
     is_own_folder_ = true;
@@ -187,6 +196,7 @@ class Trainer {
       const auto step = named([&] { return strategy_->step(Data::on_device(batch), rate_); });
       position_ = loader.position();
       epoch_ends_ = position_.batch == 0;
+      skipped_in_a_row_ = step.skipped ? skipped_in_a_row_ + 1 : 0;
       epoch_loss_ += step.loss;
       epoch_seconds_ += monotonic_seconds() - begin;
       exposed_seconds_ += step.exposed_s;
@@ -199,6 +209,12 @@ class Trainer {
       if (strategy_->on_any_rank(hooks_.interrupted && hooks_.interrupted())) {
         save();
         return Ended::interrupted;
+      }
+      if (skipped_in_a_row_ == most_skipped) {
+        skipped_in_a_row_ = 0;
+        throw Error(text("no update for ", most_skipped, " batches, after update ",
+                         strategy_->state().updates(),
+                         ": their gradients were not finite; the rate may be too high"));
       }
     }
   }
@@ -288,13 +304,14 @@ class Trainer {
   }
 
   //! The state is saved first: a run that goes on from it evaluates at the epoch's end, as one that
-  //! was not cut off.
+  //! was not cut off. That one's best model is kept beside this end's, should it be better.
   void end_within_epoch() {
     if (!report_) {
       save();
       report_ = evaluate(position_.epoch + 1);
     }
     const EpochReport report = *report_;
+    if (report.best && strategy_->is_root()) folder_.set_best_aside();
     save_models(report);
     ends_within_epoch_ = true;
     report_.reset();
@@ -362,6 +379,9 @@ class Trainer {
   }
 
   inline static const std::string fact_prefix = "run/";  // in the metadata of a state
+  // Loss scaling, which skips updates until its scale is small enough, halves it from the largest
+  // float to the least in 253.
+  static constexpr int most_skipped = 256;
 
   Strategy* strategy_;
   Data data_;
@@ -376,6 +396,7 @@ class Trainer {
   bool epoch_ends_ = false;            // all its batches are done, and it is not saved
   std::optional<EpochReport> report_;  // of what is evaluated and not saved
   double rate_ = 0.0;                  // of the last update
+  int skipped_in_a_row_ = 0;
   parallel::LossSum epoch_loss_;
   double epoch_seconds_ = 0.0;
   double exposed_seconds_ = 0.0;
