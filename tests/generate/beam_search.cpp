@@ -512,6 +512,15 @@ TEST_CASE("a model whose logits are not numbers finds nothing, and does not cras
   CHECK(found == Found(2));
 }
 
+TEST_CASE("a translation that cannot end is none at the greatest length either") {
+  const std::vector<float> ends{-1.0f, -HUGE_VALF, std::nanf("")};
+  generate::detail::SourceSearch search{{{{5}, -2.0, 0}, {{6}, -1.0, 1}, {{7}, -1.0, 2}}, {}, 9};
+  generate::detail::end_all(search, ends, {.beam = 3, .length_penalty = 0.0});
+  REQUIRE(search.finished.size() == 1);
+  CHECK(search.finished[0].tokens == std::vector<token_t>{5});
+  CHECK(search.finished[0].score == -3.0);
+}
+
 TEST_CASE("a search that cannot be is refused with what was asked for") {
   Cpu device;
   const PostNorm searched(vocabulary), narrow(vocabulary, 1);

@@ -61,6 +61,11 @@ void sort_by_score(std::vector<Scored>& scored) {
                    [](const Scored& a, const Scored& b) { return a.score > b.score; });
 }
 
+//! Whether this is the logarithm of a probability above 0: not minus infinity, and not NaN.
+inline bool is_possible(double log_probability) {
+  return log_probability > -std::numeric_limits<double>::infinity();
+}
+
 //! A continuation of a partial translation.
 struct Candidate {
   double score;
@@ -79,8 +84,7 @@ inline std::vector<Candidate> best_candidates(const SourceSearch& search,
     const auto row = static_cast<std::size_t>(search.active[parent].row * each);
     for (const ScoredWord& scored : words.subspan(row, static_cast<std::size_t>(each))) {
       const bool possible =
-          scored.word >= 0 &&
-          scored.log_probability > -std::numeric_limits<float>::infinity() &&  // not NaN either
+          scored.word >= 0 && is_possible(scored.log_probability) &&
           std::ranges::find(settings.forbidden, scored.word) == settings.forbidden.end() &&
           (settings.rules == Rules::transformers || length > 0 ||
            scored.word != settings.eos);  // otherwise no translation is empty
@@ -146,7 +150,7 @@ inline void end_all(SourceSearch& search, std::span<const float> end_scores,
   std::vector<Hypothesis> last;
   for (const auto& partial : search.active) {
     const double end = is_free ? 0.0 : end_scores[static_cast<std::size_t>(partial.row)];
-    if (std::isnan(end)) continue;
+    if (!is_possible(end)) continue;
     last.push_back(ended(partial, partial.score + end, settings));
   }
   sort_by_score(last);
