@@ -39,6 +39,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
@@ -282,7 +283,7 @@ int train_command(const Options& options, Strategy& ranks) {
   }
   if (test) {
     if (!std::filesystem::exists(folder.best())) {
-      throw weft::Error("there is no best model to test: no epoch had a finite validation loss");
+      throw weft::Error("there is no best model to test: no epoch's validation loss was a number");
     }
     weft::train::load_model(strategy, folder.best());
     const double loss = detail::loss_of(strategy, *test);

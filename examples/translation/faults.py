@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kills or stops one of three processes at a random moment, twenty times: faults.py MPIRUN PROGRAM
 
+`meson test` runs it with the environment that mpirun needs.
+
 Each run has to end soon, leave no process, and go on to the bytes of a run that nobody disturbed.
 """
 import os

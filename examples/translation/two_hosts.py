@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trains on two hosts, and cuts the cable between them: two_hosts.py MPIRUN PROGRAM
 
+`meson test` runs it with the environment that mpirun needs.
+
 The hosts are two network namespaces of this machine, joined by a pair of virtual interfaces; ranks
 reach each other over TCP. Exits with 77, which counts as skipped, where it may not make any.
 """

@@ -1,6 +1,9 @@
 # SPDX-FileCopyrightText: 2026 The weft authors
 # SPDX-License-Identifier: Apache-2.0
-"""Runs ranks under mpirun, well and badly: mpi.py MPIRUN PROGRAM"""
+"""Runs ranks under mpirun, well and badly: mpi.py MPIRUN PROGRAM
+
+`meson test` runs it with the environment that mpirun needs.
+"""
 import os
 import re
 import subprocess

@@ -9,8 +9,10 @@
 
 #include <cstddef>
 #include <cstdlib>
+#include <exception>
 #include <limits>
 #include <new>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>

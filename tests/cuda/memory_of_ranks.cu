@@ -111,11 +111,12 @@ TEST_CASE("with Zero<3> a rank has memory for its share of values and gradients"
 
 TEST_CASE("a rank of a pipeline has memory for its stage") {
   const auto precision = GENERATE(ProductPrecision::float32, ProductPrecision::bfloat16);
-  check(on_ranks<Found>([&](ThreadCommunicator& communicator) {
+  const auto of_ranks = on_ranks<Found>([&](ThreadCommunicator& communicator) {
     Cuda device(1, communicator.rank());
-    device.set_product_precision(precision);
     PipelineParallel<Layers, PipeLoss<false>, Zero<0>, optim::Adam, Cuda, ThreadCommunicator>
         strategy(device, communicator, layers_objective(), optim::Adam(), pipe_recipe);
+    device.set_pages(false);  // as a communicator of NCCL does
+    device.set_product_precision(precision);
     const auto& layout = strategy.objective().layout();
     const parallel::StagePlaces places(strategy.objective(), ranks);
     auto values = places.read(communicator.rank());
@@ -132,7 +133,12 @@ TEST_CASE("a rank of a pipeline has memory for its stage") {
     }
     found.share_before = found.share_after;  // all that a pipeline has stays
     return found;
-  }));
+  });
+  check(of_ranks);
+  for (const Found& of_rank : of_ranks) {  // rounded weights have pages, too
+    CHECK((of_rank.after.committed > of_rank.before.committed) ==
+          (precision == ProductPrecision::bfloat16));
+  }
 }
 
 namespace {

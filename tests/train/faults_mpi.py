@@ -1,7 +1,7 @@
 # SPDX-FileCopyrightText: 2026 The weft authors
 # SPDX-License-Identifier: Apache-2.0
 """Ten runs of three processes, in which one throws, stops, has a full disk or sends no numbers:
-faults_mpi.py MPIRUN PROGRAM
+faults_mpi.py MPIRUN PROGRAM, by `meson test` with the environment that mpirun needs
 
 Processes that are killed or stopped from outside are in examples/translation/faults.py.
 """

@@ -81,7 +81,7 @@ TEST_CASE("only a folder that is there is an existing one") {
 TEST_CASE("the latest epochs are listed oldest first, those that are there") {
   const TemporaryFolder temporary;
   const RunFolder folder(temporary.path("run"));
-  for (const int number : {1, 2, 4, 9, 10, 11}) {
+  for (const int number : {-3, 0, 1, 2, 4, 9, 10, 11}) {
     temporary.write(text("run/epoch-", number, ".safetensors"), "");
   }
   using Paths = std::vector<std::string>;

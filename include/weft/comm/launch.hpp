@@ -67,8 +67,10 @@ void run_rank(C& communicator, const Program& program, RankOutcome& outcome) noe
     outcome = {std::current_exception(), false};
   }
   // Of their own failure they know; it may be that of other ranks, which this one had.
-  if (outcome.failure != nullptr) {
+  if (outcome.failure == nullptr) return;
+  try {
     communicator.abort(communicator.rank(), message_of(outcome.failure));
+  } catch (...) {  // no memory for words: the others find this rank late
   }
 }
 
@@ -80,8 +82,9 @@ class EndedRanks {
   void end(std::size_t rank, const RankOutcome& outcome) {
     const std::scoped_lock lock(mutex_);
     ended_[rank] = true;
-    if (outcome.failure != nullptr && first_failure_.empty()) {
-      first_failure_ = text("rank ", rank, ": ", message_of(outcome.failure));
+    if (outcome.failure != nullptr && first_failure_ == nullptr) {
+      first_failure_ = outcome.failure;
+      first_rank_ = rank;
     }
     changed_.notify_all();
   }
@@ -91,9 +94,10 @@ class EndedRanks {
   [[nodiscard]] std::string wait(std::chrono::milliseconds after_failure) {
     std::unique_lock lock(mutex_);
     const auto all = [&] { return std::ranges::find(ended_, false) == ended_.end(); };
-    changed_.wait(lock, [&] { return all() || !first_failure_.empty(); });
+    changed_.wait(lock, [&] { return all() || first_failure_ != nullptr; });
     if (changed_.wait_for(lock, after_failure, all)) return {};
-    std::string said = first_failure_ + "\nwaiting for";
+    std::string said =
+        text("rank ", first_rank_, ": ", message_of(first_failure_), "\nwaiting for");
     for (std::size_t rank = 0; rank < ended_.size(); ++rank) {
       if (!ended_[rank]) said += text(" rank ", rank);
     }
@@ -104,7 +108,8 @@ class EndedRanks {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<bool> ended_;
-  std::string first_failure_;
+  std::exception_ptr first_failure_;
+  std::size_t first_rank_ = 0;
 };
 
 }  // namespace detail
@@ -123,6 +128,7 @@ void launch_threads(int ranks, Timeout timeout, const Program& program) {
   detail::EndedRanks ended(world.size());
   {
     std::vector<std::jthread> threads;
+    threads.reserve(world.size());
     for (std::size_t rank = 0; rank < world.size(); ++rank) {
       try {
         threads.emplace_back([&, rank] {

@@ -179,7 +179,7 @@ class MpiCommunicator {
       int all = 0;
       const int code =
           MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &all, statuses_.data());
-      if (code == MPI_ERR_IN_STATUS) refuse_too_long();
+      if (class_of(code) == MPI_ERR_IN_STATUS) refuse_too_long();
       detail::check_mpi(code, text("MPI_Testall in ", to_text(purpose_)).c_str());
       if (all == 0) return false;
       for (std::size_t i = 0; i < messages_.size(); ++i) check(messages_[i], statuses_[i]);
@@ -200,10 +200,16 @@ class MpiCommunicator {
     //! Where a message is longer than what was to be received.
     void refuse_too_long() const {
       for (std::size_t i = 0; i < messages_.size(); ++i) {
-        int kind = MPI_SUCCESS;
-        MPI_Error_class(statuses_[i].MPI_ERROR, &kind);
-        if (kind == MPI_ERR_TRUNCATE) refuse(messages_[i], text("more than ", messages_[i].bytes));
+        if (class_of(statuses_[i].MPI_ERROR) == MPI_ERR_TRUNCATE) {
+          refuse(messages_[i], text("more than ", messages_[i].bytes));
+        }
       }
+    }
+
+    [[nodiscard]] static int class_of(int code) {
+      int error_class = MPI_SUCCESS;
+      MPI_Error_class(code, &error_class);
+      return error_class;
     }
 
     [[noreturn]] void refuse(const Message& message, const std::string& sent) const {

@@ -19,7 +19,8 @@ class Shape {
 
   constexpr Shape() = default;
 
-  //! **Errors.** ShapeError for more than four extents, a negative one, or 2^56 elements and more.
+  //! **Errors.** ShapeError for more than four extents, a negative one, or 2^56 elements and more,
+  //! where an extent of 0 counts as 1.
   constexpr Shape(std::initializer_list<index_t> extents) {
     if (extents.size() > max_rank) throw ShapeError(text("Shape: rank ", extents.size(), " > 4"));
     rank_ = static_cast<int>(extents.size());

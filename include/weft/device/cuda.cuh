@@ -177,11 +177,15 @@ class Cuda {
   //! Whether what is reserved from now on has pages: yes unless it was set, or a communicator of
   //! NCCL's was made for the device. Without, it is as what is allocated.
   void set_pages(bool on) { has_pages_ = on; }
+  //! Whether it has: what is reserved then costs no memory until it is committed.
+  [[nodiscard]] bool has_pages() {
+    activate();
+    return has_pages_ && pages_.can_reserve(gpu_);
+  }
   //! Addresses of the GPU, memory in pages (of 2 MiB) behind those that are committed, where the
   //! driver has that; else as `allocate`.
   [[nodiscard]] Memory reserve(index_t bytes) {
-    activate();
-    return has_pages_ && pages_.can_reserve(gpu_) ? pages_.reserve(bytes) : allocate(bytes);
+    return has_pages() ? pages_.reserve(bytes) : allocate(bytes);
   }
   //! **Cost.** Waits for pages that were discarded and are still used, before it takes more.
   //! **Errors.** SystemError if the GPU has no more memory.

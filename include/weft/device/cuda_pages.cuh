@@ -281,10 +281,14 @@ class CudaPages {
       if (found == pages_.end() || found->second.retirement != retirement.number) continue;
       gone.push_back(page);
     }
-    expect_driver(unmap(gone), "taking memory of a GPU from its place");
-    for (const index_t page : gone) {
-      free_.push_back(pages_.extract(page).mapped().memory);
-    }
+    free_.reserve(free_.size() + gone.size());
+    for_runs(gone, [&](index_t first, index_t count) {
+      expect_driver(driver_->unmap(address(first), bytes_of(count)),
+                    "taking memory of a GPU from its place");
+      for (index_t page = 0; page < count; ++page) {
+        free_.push_back(pages_.extract(first + page * page_).mapped().memory);
+      }
+    });
   }
 
   //! Has the memory that was taken behind pages, in ascending order; none of it if that fails.
@@ -313,14 +317,11 @@ class CudaPages {
     committed_ += std::ssize(missing) * page_;
   }
 
-  //! What the driver said last that was no success.
-  CUresult unmap(const std::vector<index_t>& pages) {
-    CUresult all = CUDA_SUCCESS;
+  //! Where nothing can be done if the driver refuses.
+  void unmap(const std::vector<index_t>& pages) {
     for_runs(pages, [&](index_t first, index_t count) {
-      const CUresult status = driver_->unmap(address(first), bytes_of(count));
-      if (status != CUDA_SUCCESS) all = status;
+      driver_->unmap(address(first), bytes_of(count));
     });
-    return all;
   }
 
   //! Calls `f(first, count)` for pages that lie behind each other: a call of the driver for each

@@ -3,6 +3,7 @@
 //! @file Weights that are rounded once for all passes of a batch.
 #pragma once
 
+#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -31,22 +32,27 @@ template <class D>
   return weights;
 }
 
-//! The same for the ranges that a rank reads of all values. It has its memory, half that of those
-//! ranges, from when it is made: a device with NCCL reserves nothing later.
+//! The same for the ranges that a rank reads of all values, in memory that stays while the device
+//! rounds. Addresses that cost nothing are reserved when this is made: later a device with NCCL has
+//! none.
+//!
+//! **Memory.** Half that of the ranges; where the device has no pages, of all values.
 template <class D>
 class RoundedRanges {
  public:
   //! `count` is that of all values.
   RoundedRanges(D& device, index_t count, std::vector<Range> ranges)
       : device_(&device), count_(count), ranges_(std::move(ranges)) {
-    if (ops::result_type(device) != FloatType::float32) take_memory();
+    if constexpr (requires { device.has_pages(); }) {
+      if (device.has_pages()) memory_ = device.reserve(count_ * bytes_of_one);
+    }
   }
 
   //! Those of all values here, in their places.
   [[nodiscard]] ops::Factor<D> round(const float* values) {
     const FloatType type = ops::result_type(*device_);
+    set_committed(type != FloatType::float32);
     if (type == FloatType::float32) return {};
-    if (memory_.data() == nullptr) take_memory();
     const ops::Factor<D> weights(*device_, {count_}, type, memory_);
     for (const Range range : ranges_) {
       ops::convert(*device_, range.size(), values + range.begin,
@@ -58,11 +64,17 @@ class RoundedRanges {
  private:
   static constexpr index_t bytes_of_one = 2;  // of both types that are not float32
 
-  void take_memory() {
-    memory_ = device_->reserve(count_ * bytes_of_one);
+  void set_committed(bool on) {
+    if (std::exchange(is_committed_, on) == on) return;
+    if (memory_.data() == nullptr) memory_ = device_->reserve(count_ * bytes_of_one);
     memory_.mark(MemoryKind::parameters);
     for (const Range range : ranges_) {
-      device_->commit(memory_.data() + range.begin * bytes_of_one, range.size() * bytes_of_one);
+      std::byte* const data = memory_.data() + range.begin * bytes_of_one;
+      if (on) {
+        device_->commit(data, range.size() * bytes_of_one);
+      } else {
+        device_->discard(data, range.size() * bytes_of_one);
+      }
     }
   }
 
@@ -70,6 +82,7 @@ class RoundedRanges {
   index_t count_;
   std::vector<Range> ranges_;
   Memory memory_;
+  bool is_committed_ = false;
 };
 
 }  // namespace weft::parallel

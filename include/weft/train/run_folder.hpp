@@ -24,6 +24,7 @@ namespace weft::train {
 //!
 //!     state.safetensors    everything that is needed to go on
 //!     best.safetensors     the model that was best on the validation set
+//!     best-of-epochs.safetensors  the same, where a better one ended a run within an epoch
 //!     epoch-12.safetensors the model after epoch 12; only the last few are kept
 //!     average.safetensors  the mean of those
 //!     source.vocabulary, target.vocabulary
@@ -68,6 +69,11 @@ class RunFolder {
     if (!std::filesystem::exists(state())) return;
     throw ArgumentError(text(path_, " holds another run: resume it, or choose another folder"));
   }
+  //! The same, where the run begins: what another left aside is not this one's.
+  void begin_run() const {
+    expect_no_run();
+    std::filesystem::remove(best_aside());
+  }
 
   //! Where the folder is.
   [[nodiscard]] const std::string& path() const { return path_; }
@@ -90,17 +96,32 @@ class RunFolder {
   //! Any other file of the run.
   [[nodiscard]] std::string file(const std::string& name) const { return path_ + "/" + name; }
 
-  //! Keeps the best model under another name too, until `take_best_back`.
+  //! Keeps the best model of the epochs beside the one that takes its name: that of a run which
+  //! ends within an epoch.
+  //!
+  //! **Errors.** std::filesystem::filesystem_error.
   void set_best_aside() const {
-    std::error_code ignored;  // there may be none, or no second name for it
-    std::filesystem::remove(best_aside(), ignored);
-    std::filesystem::create_hard_link(best(), best_aside(), ignored);
+    if (!std::filesystem::exists(best()) || std::filesystem::exists(best_aside())) return;
+    std::error_code failed;
+    if (!std::filesystem::is_symlink(best())) {
+      std::filesystem::create_hard_link(best(), best_aside(), failed);
+      if (!failed) return;
+    }
+    const std::string part = best_aside() + ".tmp-0-0";
+    std::filesystem::copy_file(best(), part, std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::rename(part, best_aside());
   }
-  //! Makes what was set aside the best model again, if there is such.
-  void take_best_back() const {
-    std::error_code ignored;
-    std::filesystem::rename(best_aside(), best(), ignored);
-    std::filesystem::remove(best_aside(), ignored);  // names of one file are not renamed
+  //! For a run that goes on: what was set aside is the best model again. If no epoch `had_best`,
+  //! there is none.
+  //!
+  //! **Errors.** std::filesystem::filesystem_error.
+  void take_best_back(bool had_best) const {
+    if (std::filesystem::exists(best_aside())) {
+      std::filesystem::rename(best_aside(), best());
+      std::filesystem::remove(best_aside());  // two names of one file are not renamed
+    } else if (!had_best) {
+      std::filesystem::remove(best());
+    }
   }
 
   //! The models of the epochs that are still there, up to `last`: the latest `count`, oldest first.
@@ -112,7 +133,7 @@ class RunFolder {
       index_t number = 0;
       if (!name.starts_with(begin)) continue;
       std::from_chars(name.data() + begin.size(), name.data() + name.size(), number);
-      if (number <= last && number > last - count && epoch(number) == file(name)) {
+      if (number > 0 && number <= last && number > last - count && epoch(number) == file(name)) {
         found[number] = file(name);
       }
     }

@@ -150,7 +150,7 @@ class Trainer {
         number_in(metadata, path, "epochs_without_improvement", std::numeric_limits<int>::max()));
     if (metadata.contains("best")) {
       state.best = real_in(metadata, path, "best");
-      if (!std::isfinite(*state.best)) {
+      if (std::isnan(*state.best)) {
         throw FormatError(text(path, ": its metadata has \"best\" ", *state.best));
       }
     }
@@ -158,8 +158,9 @@ class Trainer {
     if (best_of(metadata) != best_of()) state = {};
     expect_facts(metadata, path);
     load_state(*strategy_, path);
-    if (strategy_->is_root()) folder_.take_best_back();
+    if (strategy_->is_root()) folder_.take_best_back(metadata.contains("best"));
     is_own_folder_ = true;
+    skipped_in_a_row_ = 0;
     epoch_ends_ = ends_within_epoch_ = false;
     report_.reset();
     rate_ = schedule_(std::max(strategy_->state().updates(), index_t{1}));
@@ -175,7 +176,7 @@ class Trainer {
   //! what the strategy and the data throw; NotFiniteError, if the settings ask for it; Error where
   //! the gradients of 256 batches in a row are not finite.
   Ended run() {
-    if (!is_own_folder_ && strategy_->is_root()) folder_.expect_no_run();
+    if (!is_own_folder_ && strategy_->is_root()) folder_.begin_run();
     is_own_folder_ = true;
     auto loader = data_.loader(strategy_->recipe().seed, position_);
     typename Data::Batch batch;
@@ -196,7 +197,9 @@ class Trainer {
       const auto step = named([&] { return strategy_->step(Data::on_device(batch), rate_); });
       position_ = loader.position();
       epoch_ends_ = position_.batch == 0;
-      skipped_in_a_row_ = step.skipped ? skipped_in_a_row_ + 1 : 0;
+      if (step.loss.tokens.value() > 0) {
+        skipped_in_a_row_ = step.skipped ? skipped_in_a_row_ + 1 : 0;
+      }
       epoch_loss_ += step.loss;
       epoch_seconds_ += monotonic_seconds() - begin;
       exposed_seconds_ += step.exposed_s;
@@ -379,8 +382,7 @@ class Trainer {
   }
 
   inline static const std::string fact_prefix = "run/";  // in the metadata of a state
-  // Loss scaling, which skips updates until its scale is small enough, halves it from the largest
-  // float to the least in 253.
+  // Loss scaling skips updates until its scale is small enough, at most 64 from 2^32 to 2^-32.
   static constexpr int most_skipped = 256;
 
   Strategy* strategy_;
