@@ -188,7 +188,8 @@ struct MultiHeadAttention {
 
   //! Projections that are one product: their weights, and their biases, as one.
   struct Projections {
-    Parameter weight, bias;
+    Parameter weight;  //!< (rows of all, C)
+    Parameter bias;    //!< (rows of all); unused without Bias
   };
   //! Those to queries, keys and values.
   [[nodiscard]] Projections all() const {
