@@ -65,7 +65,7 @@ class RoundedRanges {
   static constexpr index_t bytes_of_one = 2;  // of both types that are not float32
 
   void set_committed(bool on) {
-    if (std::exchange(is_committed_, on) == on) return;
+    if (is_committed_ == on) return;
     if (memory_.data() == nullptr) memory_ = device_->reserve(count_ * bytes_of_one);
     memory_.mark(MemoryKind::parameters);
     for (const Range range : ranges_) {
@@ -76,6 +76,7 @@ class RoundedRanges {
         device_->discard(data, range.size() * bytes_of_one);
       }
     }
+    is_committed_ = on;  // not where memory was missing: the next call goes on
   }
 
   D* device_;
