@@ -105,6 +105,7 @@ TEST_CASE("caches without room for a row more are refused") {
   CHECK(append({2, 1, 3}, {1, 3, 3}) == "append_rows: no room for row 1 in a cache of (2, 1, 3)");
   CHECK(append({1, 2, 3}, {3, 3}) == "append_rows: no room for row 2 in a cache of (3, 3)");
   CHECK(append({1, 2, 3}, {2, 3, 3}) == "append_rows: out is (2, 3, 3), should be (1, 3, 3)");
+  CHECK(append({1, 2, 2}, {1, 3, 3}) == "append_rows: cache is (1, 2, 2), should be (1, 2, 3)");
   CHECK(message_of<ShapeError>([&] {
           ops::append_rows(device, 2, {fresh.data(), 3}, {out.data(), {1, 2, 3}});
           return 0;

@@ -181,18 +181,19 @@ class ThreadWorld {
   void abort(int rank, const std::string& message) { ranks_->failure.set(outer(rank), message); }
 
   //! The world of the ranks of one color in this rank's next split, of whichever copy of its
-  //! communicator: whoever comes first makes it.
+  //! communicator: whoever comes first makes it, and the last one takes it along.
   std::shared_ptr<ThreadWorld> subworld(int rank, int color, const std::vector<int>& members) {
     const std::scoped_lock lock(split_mutex_);
     const index_t split = splits_[static_cast<std::size_t>(rank)]++;
-    auto& known = subworlds_[{split, color}];
-    auto world = known.lock();
-    if (world == nullptr) {
+    const auto [known, is_first] = subworlds_.try_emplace({split, color});
+    Subworld& made = known->second;
+    if (is_first) {
       std::vector<int> outer;
       for (const int member : members) outer.push_back(outer_[static_cast<std::size_t>(member)]);
-      world = std::make_shared<ThreadWorld>(std::move(outer), timeout_, ranks_);
-      known = world;
+      made = {std::make_shared<ThreadWorld>(std::move(outer), timeout_, ranks_), members.size()};
     }
+    const auto world = made.world;
+    if (--made.missing == 0) subworlds_.erase(known);
     return world;
   }
 
@@ -201,6 +202,12 @@ class ThreadWorld {
   struct Link {
     std::mutex mutex;
     std::vector<PostedMessage*> queue;
+  };
+
+  //! One that some of its ranks have not asked for yet.
+  struct Subworld {
+    std::shared_ptr<ThreadWorld> world;
+    std::size_t missing = 0;
   };
 
   [[nodiscard]] int outer(int rank) const { return outer_[static_cast<std::size_t>(rank)]; }
@@ -291,7 +298,7 @@ class ThreadWorld {
   std::vector<Link> links_;
   std::mutex split_mutex_;
   std::vector<index_t> splits_;  // that each rank has made
-  std::map<std::pair<index_t, int>, std::weak_ptr<ThreadWorld>> subworlds_;
+  std::map<std::pair<index_t, int>, Subworld> subworlds_;  // by split and color
 };
 
 }  // namespace detail

@@ -56,8 +56,11 @@ void append_rows(D& device, View<const float> cache, index_t length, View<const 
                  HeadRows<const float> fresh, View<float> out) {
   const index_t H = parents.size(), C = out.columns();
   detail::expect_room(length, out.shape);
-  if (length > 0) detail::expect_room(length - 1, cache.shape);
   detail::expect_shape("append_rows", "out", out.shape, {H, out.shape[1], C});
+  if (length > 0) {
+    detail::expect_room(length - 1, cache.shape);
+    detail::expect_shape("append_rows", "cache", cache.shape, {cache.shape[0], cache.shape[1], C});
+  }
   device.for_rows(H * (length + 1), C,
                   detail::AppendRow{cache.data, length > 0 ? cache.shape[1] : 0, parents.data,
                                     fresh, out.data, out.shape[1], 0, length, C});
