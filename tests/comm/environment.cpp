@@ -72,6 +72,9 @@ TEST_CASE("launchers tell a process its place") {
   Variables with_agent = torchrun;  // the real one's own process listens on the port
   with_agent["TORCHELASTIC_USE_AGENT_STORE"] = "True";
   CHECK(read(with_agent).master_port == 29501);
+  CHECK(read(with_agent).job == "");
+  with_agent["TORCHELASTIC_RUN_ID"] = "nightly";
+  CHECK(read(with_agent).job == "nightly");
   const auto srun = read(slurm);
   CHECK(srun.launcher == Launcher::slurm);
   CHECK((srun.rank == 2 && srun.size == 3 && srun.local_rank == 0));

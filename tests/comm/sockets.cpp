@@ -278,6 +278,19 @@ TEST_CASE("ranks that were started otherwise are told how") {
   CHECK_THROWS_AS(SocketCommunicator(2, 2, "localhost", 1, little), ArgumentError);
 }
 
+TEST_CASE("a rank of another job is sent away, and its job is not disturbed") {
+  const int port = free_port();
+  const auto meet = [&](int rank) {
+    SocketCommunicator mine(rank, 2, "localhost", port, patience, "mine");
+    barrier(mine);
+  };
+  std::jthread root([&] { meet(0); });
+  CHECK(message_of<ArgumentError>([&] {
+          SocketCommunicator(1, 2, "localhost", port, patience, "another's");
+        }) == text("rank 0 at localhost:", port, " is another job's: MASTER_PORT names another"));
+  CHECK_NOTHROW(meet(1));
+}
+
 TEST_CASE("a port that is taken is named") {
   const auto taken = comm::detail::listen_on(0);
   const int port = comm::detail::port_of(taken);

@@ -40,6 +40,7 @@ struct Environment {
   int local_rank = 0;                  //!< among the processes of this machine
   std::string master_address{};        //!< where rank 0 listens; torchrun only
   int master_port = 0;                 //!< of rank 0; torchrun only
+  std::string job{};                   //!< the same for all processes; torchrun's --rdzv-id only
 };
 
 //! A variable of the environment, or null.
@@ -100,7 +101,8 @@ class EnvironmentReader {
   return static_cast<const char*>(std::getenv(name));
 }) {
   const auto any = [&](auto... names) { return ((get(names) != nullptr) || ...); };
-  const bool by_torchrun = any("TORCHELASTIC_RUN_ID");  // which mpirun may have started
+  const char* job = get("TORCHELASTIC_RUN_ID");
+  const bool by_torchrun = job != nullptr;  // which mpirun may have started
   if (!by_torchrun && any("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK")) {
     return detail::EnvironmentReader(Launcher::open_mpi, get)
         .read("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_LOCAL_RANK");
@@ -116,6 +118,7 @@ class EnvironmentReader {
     Environment result = reader.read("RANK", "WORLD_SIZE", "LOCAL_RANK");
     result.master_address = reader.word("MASTER_ADDR");
     result.master_port = reader.number("MASTER_PORT", 1, 65535);
+    if (by_torchrun) result.job = job;
     // torchrun itself listens on that port, and says so: the ranks take the next one.
     const char* taken = get("TORCHELASTIC_USE_AGENT_STORE");
     if (taken != nullptr && std::string_view(taken) == "True") {

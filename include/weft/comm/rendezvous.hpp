@@ -16,6 +16,7 @@
 #include <weft/comm/communicator.hpp>
 #include <weft/comm/tcp.hpp>
 #include <weft/core/error.hpp>
+#include <weft/core/fingerprint.hpp>
 #include <weft/io/file_descriptor.hpp>
 
 namespace weft::comm::detail {
@@ -25,17 +26,20 @@ namespace weft::comm::detail {
 //! Rank 0 listens on the port. The others listen too, tell it where, and get the list of all.
 class Rendezvous {
  public:
-  Rendezvous(int rank, int size, std::string address, int port, Timeout timeout)
+  Rendezvous(int rank, int size, std::string address, int port, Timeout timeout,
+             const std::string& job)
       : rank_(rank),
         size_(size),
         address_(std::move(address)),
         port_(port),
+        job_(Fingerprint().add(job).value()),
         timeout_(timeout),
         deadline_(moment_after(timeout)),
         sockets_(static_cast<std::size_t>(size)) {}
 
   //! **Errors.** SystemError if rank 0 cannot listen; ArgumentError if two processes have one rank
-  //! or they differ in how many there are; CommunicatorAborted names who has not come in time.
+  //! or they differ in how many there are, or rank 0 is another job's; CommunicatorAborted names
+  //! who has not come in time.
   std::vector<io::FileDescriptor> connect() {
     if (size_ == 1) return std::move(sockets_);
     if (rank_ == 0) {
@@ -49,6 +53,7 @@ class Rendezvous {
  private:
   struct Hello {
     std::uint32_t magic, rank, size, port;
+    std::uint64_t job;
   };
   struct Refusal {
     static constexpr std::int32_t nobody = -1;
@@ -79,6 +84,12 @@ class Rendezvous {
       const auto said = hello_of(*guest);
       if (!said) continue;
       const Hello& hello = *said;
+      if (hello.job != job_) {  // its own rank 0 may be late, or found the port taken
+        tell(*guest,
+             refusal_of(Refusal::nobody, text("rank 0 at ", address_, ":", port_,
+                                              " is another job's: MASTER_PORT names another")));
+        continue;
+      }
       const auto rank = static_cast<int>(hello.rank);
       const bool differs = static_cast<int>(hello.size) != size_;
       if (differs || rank <= 0 || rank >= size_ || socket(rank).is_open()) {
@@ -116,15 +127,24 @@ class Rendezvous {
 
   //! Tells those that have come what is wrong, and throws it.
   [[noreturn]] void refuse(int culprit, const std::string& why) {
-    Refusal refusal{culprit, {}};
-    why.copy(refusal.words.data(), refusal.words.size() - 1);
+    const Refusal refusal = refusal_of(culprit, why);
     for (const auto& guest : sockets_) {
-      const auto soon = moment_after(Timeout(1));
-      if (guest.is_open() && send_all(guest, &refused, sizeof refused, soon)) {
-        send_all(guest, &refusal, sizeof refusal, soon);
-      }
+      if (guest.is_open()) tell(guest, refusal);
     }
     raise(refusal);
+  }
+
+  [[nodiscard]] static Refusal refusal_of(int culprit, const std::string& why) {
+    Refusal refusal{culprit, {}};
+    why.copy(refusal.words.data(), refusal.words.size() - 1);
+    return refusal;
+  }
+
+  static void tell(const io::FileDescriptor& guest, const Refusal& refusal) {
+    const auto soon = moment_after(Timeout(1));
+    if (send_all(guest, &refused, sizeof refused, soon)) {
+      send_all(guest, &refusal, sizeof refusal, soon);
+    }
   }
 
   [[noreturn]] static void raise(const Refusal& refusal) {
@@ -190,7 +210,8 @@ class Rendezvous {
       }
       const auto hello = hello_of(*other);
       const int rank = hello ? static_cast<int>(hello->rank) : -1;
-      if (rank <= rank_ || rank >= size_ || socket(rank).is_open()) continue;
+      const bool strange = rank <= rank_ || rank >= size_ || hello->job != job_;
+      if (strange || socket(rank).is_open()) continue;
       socket(rank) = std::move(*other);
       --missing;
     }
@@ -198,7 +219,7 @@ class Rendezvous {
 
   [[nodiscard]] Hello hello_from(const io::FileDescriptor& listener) const {
     return {magic, static_cast<std::uint32_t>(rank_), static_cast<std::uint32_t>(size_),
-            static_cast<std::uint32_t>(port_of(listener))};
+            static_cast<std::uint32_t>(port_of(listener)), job_};
   }
 
   //! What whoever has connected says; nothing if it is some other program.
@@ -214,6 +235,7 @@ class Rendezvous {
   int rank_, size_;
   std::string address_;
   int port_;
+  std::uint64_t job_;
   Timeout timeout_;
   Moment deadline_;
   std::vector<io::FileDescriptor> sockets_;

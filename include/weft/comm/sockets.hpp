@@ -92,16 +92,18 @@ class SocketCommunicator {
   };
 
   //! Rank `rank` of `size`; rank 0 listens on `port`, and is found at `address` by the others.
+  //! Processes of another `job` are sent away by rank 0, and not counted.
   //!
   //! **Errors.** SystemError if the port is taken; ArgumentError if the ranks were started with
-  //! other numbers; CommunicatorAborted names the rank that has not come within the timeout.
+  //! other numbers, or rank 0 in another job; CommunicatorAborted names the rank that has not come
+  //! within the timeout.
   SocketCommunicator(int rank, int size, const std::string& address, int port,
-                     Timeout timeout = default_timeout)
+                     Timeout timeout = default_timeout, const std::string& job = {})
       : rank_(rank) {
     if (rank < 0 || rank >= size) throw ArgumentError(text("rank ", rank, " of ", size));
     std::vector<int> outer(static_cast<std::size_t>(size));
     for (int r = 0; r < size; ++r) outer[static_cast<std::size_t>(r)] = r;
-    auto sockets = detail::Rendezvous(rank, size, address, port, timeout).connect();
+    auto sockets = detail::Rendezvous(rank, size, address, port, timeout, job).connect();
     group_ = std::make_shared<Group>(
         Group{std::make_shared<detail::SocketMesh>(rank, std::move(sockets), timeout), 1,
               std::move(outer)});
@@ -163,7 +165,7 @@ static_assert(Communicator<SocketCommunicator>);
 template <class Program>
 int launch_sockets(const Environment& environment, Timeout timeout, const Program& program) {
   SocketCommunicator communicator(environment.rank, environment.size, environment.master_address,
-                                  environment.master_port, timeout);
+                                  environment.master_port, timeout, environment.job);
   detail::RankOutcome outcome;
   detail::run_rank(communicator, program, outcome);
   constexpr Timeout patience{2.0};
