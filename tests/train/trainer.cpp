@@ -531,6 +531,35 @@ TEST_CASE("a run whose epoch could not be saved begins with that when it goes on
   CHECK(files_in(files.path()) == files_in(folder.path("whole")));
 }
 
+TEST_CASE("a run that was ended while it evaluated goes on with that") {
+  const TemporaryFolder folder;
+  Course whole, course;
+  OneDevice<> one, first, second;
+  const TrainerSettings settings{.max_epochs = 2};
+  const auto with_score = [](Course& scored, std::function<double()> score) {
+    auto hooks = scored.hooks();
+    hooks.score = std::move(score);
+    return hooks;
+  };
+  const auto one_half = [] { return 0.5; };
+  whole.trainer(one.strategy, folder.path("whole"), settings, with_score(whole, one_half)).run();
+  const RunFolder files(folder.path("run"));
+  {
+    const auto killed = []() -> double { throw Error("killed"); };
+    auto trainer =
+        course.trainer(first.strategy, files.path(), settings, with_score(course, killed));
+    CHECK(message_of<Error>([&] { return trainer.run(); }) == "killed");
+    CHECK(trainer.epochs() == 0);
+  }
+  auto trainer =
+      course.trainer(second.strategy, files.path(), settings, with_score(course, one_half));
+  trainer.resume();
+  CHECK(trainer.run() == Ended::max_epochs);
+  CHECK(trainer.epochs() == 2);
+  CHECK(course.log == whole.log);
+  CHECK(files_in(files.path()) == files_in(folder.path("whole")));
+}
+
 TEST_CASE("scores are not compared with the losses of a run that had none") {
   const TemporaryFolder folder;
   Course course;

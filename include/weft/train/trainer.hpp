@@ -161,7 +161,8 @@ class Trainer {
     if (strategy_->is_root()) folder_.take_best_back(metadata.contains("best"));
     is_own_folder_ = true;
     skipped_in_a_row_ = 0;
-    epoch_ends_ = ends_within_epoch_ = false;
+    epoch_ends_ = position.batch == 0 && metadata.contains("epoch_to_evaluate");
+    ends_within_epoch_ = false;
     report_.reset();
     rate_ = schedule_(std::max(strategy_->state().updates(), index_t{1}));
     position_ = position;
@@ -208,11 +209,11 @@ class Trainer {
         hooks_.after_update({strategy_->state().updates(), epoch + 1, number,
                              loader.batches_in_epoch(), rate_, step});
       }
-      if (epoch_ends_) end_epoch();
       if (strategy_->on_any_rank(hooks_.interrupted && hooks_.interrupted())) {
         save();
         return Ended::interrupted;
       }
+      if (epoch_ends_) end_epoch();
       if (skipped_in_a_row_ == most_skipped) {
         skipped_in_a_row_ = 0;
         throw Error(text("no update for ", most_skipped, " batches, after update ",
@@ -224,7 +225,9 @@ class Trainer {
 
   //! Epochs of which there is a model: those that have ended, those before `resume` included, and
   //! one that `max_updates` has cut off.
-  [[nodiscard]] index_t epochs() const { return position_.epoch + (ends_within_epoch_ ? 1 : 0); }
+  [[nodiscard]] index_t epochs() const {
+    return position_.epoch + (ends_within_epoch_ ? 1 : 0) - (epoch_ends_ ? 1 : 0);
+  }
 
   //! The loss per token on the validation set.
   [[nodiscard]] double validate() {
@@ -292,9 +295,14 @@ class Trainer {
     }
   }
 
-  //! What has been evaluated is not once more, should saving it have failed.
+  //! The state is saved first too: a run that is ended while it evaluates, which may take longer
+  //! than a cluster waits, goes on with that. What has been evaluated is not once more, should
+  //! saving it have failed.
   void end_epoch() {
-    if (!report_) report_ = evaluate(position_.epoch);
+    if (!report_) {
+      save();
+      report_ = evaluate(position_.epoch);
+    }
     const EpochReport report = *report_;
     epoch_loss_ = {};
     epoch_seconds_ = exposed_seconds_ = 0.0;
@@ -363,6 +371,7 @@ class Trainer {
     metadata["batch"] = std::to_string(position_.batch);
     metadata["epoch_loss"] = text(epoch_loss_.loss.value());
     metadata["epoch_tokens"] = std::to_string(epoch_loss_.tokens.value());
+    if (epoch_ends_ && !report_) metadata["epoch_to_evaluate"] = std::to_string(position_.epoch);
     for (const auto& [name, value] : settings_.facts) metadata[fact_prefix + name] = value;
     const auto& state = stopping_.state();
     metadata["epochs_without_improvement"] = std::to_string(state.evaluations_without_improvement);
