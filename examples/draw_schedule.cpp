@@ -14,23 +14,34 @@
 #include <weft/parallel/schedule/simulate.hpp>
 #include <weft/parallel/schedule/svg.hpp>
 
+#include <charconv>
 #include <cstdio>
-#include <cstdlib>
 #include <iostream>
 #include <iterator>
 #include <string>
+#include <string_view>
+#include <system_error>
 #include <vector>
 
 using namespace weft;
 
-int main(int argc, char** argv) {
-  const auto number = [&](int i) { return argc > i ? std::atoi(argv[i]) : 1; };
-  const parallel::Costs costs{number(1), number(2), number(3)};
-  if (costs.forward < 1 || costs.backward < 1 || costs.weight_gradients < 0) {
-    std::fprintf(stderr, "error: costs are positive whole numbers\n");
-    return 1;
+//! A cost that was given. **Errors.** ArgumentError if it is none.
+int cost_of(std::string_view word, int least) {
+  constexpr int most = 10'000;  // what a table of many micro-batches takes still fits an int
+  int cost = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), cost);
+  if (error != std::errc{} || end != word.data() + word.size() || cost < least || cost > most) {
+    throw ArgumentError(
+        text("costs are whole numbers from ", least, " to ", most, ", not '", word, "'"));
   }
+  return cost;
+}
+
+int main(int argc, char** argv) {
   return examples::report_errors([&] {
+    if (argc > 4) throw ArgumentError("draw_schedule takes three numbers at most");
+    const auto cost = [&](int i, int least) { return argc > i ? cost_of(argv[i], least) : 1; };
+    const parallel::Costs costs{cost(1, 1), cost(2, 1), cost(3, 0)};
     const std::string schedule{std::istreambuf_iterator<char>(std::cin), {}};
     const auto read = parallel::read_table(schedule, "stdin");
     const auto table = read.view();

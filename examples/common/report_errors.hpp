@@ -5,6 +5,7 @@
 
 #include <weft/core/error.hpp>
 
+#include <fcntl.h>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -12,10 +13,20 @@
 
 namespace examples {
 
+//! Keeps the places of standard input, output and errors where a shell has closed them (`<&-`), so
+//! that no file which the program opens is read as its input or printed into. What is closed can
+//! still not be used.
+inline void keep_standard_places() {
+  for (const int place : {0, 1, 2}) {
+    if (fcntl(place, F_GETFD) == -1) open("/dev/null", place == 0 ? O_WRONLY : O_RDONLY);
+  }
+}
+
 //! What `program()` returns; where it throws, or its output cannot be written, a message goes to
 //! stderr, and this returns `failed`.
 template <class Program>
 int report_errors(const Program& program, int failed = 1) {
+  keep_standard_places();
   try {
     const int status = program();
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {

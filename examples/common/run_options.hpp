@@ -3,6 +3,7 @@
 //! @file What every program that trains asks about its run.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -29,6 +30,13 @@ void add_run_options(CLI::App& app, RunOptions& options);
 //! The option --product-precision alone, for programs that use a model.
 void add_product_precision(CLI::App& app, std::string& precision, const std::string& help,
                            const std::string& group);
+
+//! The option --seed: a whole number that fits.
+void add_seed(CLI::App& app, std::uint64_t& seed, const std::string& help,
+              const std::string& group = "Options");
+
+//! The most lanes, or micro-batches of one, that a program takes.
+inline constexpr int most_parts = 65536;
 
 //! How losses are scaled: dynamically where products are of float16.
 std::optional<weft::optim::LossScaling> loss_scaling_of(const RunOptions& options);

@@ -32,7 +32,7 @@ void RunReport::after_epoch(const weft::train::EpochReport& epoch) {
 }
 
 void RunReport::write() {
-  if (path_.empty()) return;
+  if (path_.empty() || rate_.empty()) return;  // a run that has ended keeps its page
   const std::string updates = "updates";
   page.charts = {
       {"Loss per token", updates, {{"training", train_loss_}, {"validation", valid_loss_}}},

@@ -22,7 +22,7 @@ class RunReport {
   void after_update(const weft::train::UpdateReport& update);
   void after_epoch(const weft::train::EpochReport& epoch);
 
-  //! Writes the page with what else is known of the run.
+  //! Writes the page with what else is known of the run, if there was an update.
   void write();
 
   //! What programs add: facts, memory, schedule, samples.

@@ -9,6 +9,7 @@
 #include <weft/core/trace.hpp>
 #include <weft/io/atomic_file.hpp>
 
+#include <cstdio>
 #include <string>
 #include <utility>
 
@@ -35,6 +36,11 @@ class RunTrace {
     if (batches_ < last) events_ = weft::chrome_events(weft::take_trace(), rank_);
     const auto processes = strategy.texts_of_all(events_);
     if (!strategy.is_root()) return;
+    if (batches_ <= first) {
+      std::fprintf(stderr, "there will be no trace: it begins after batch %d of a run\n",
+                   static_cast<int>(first));
+      return;
+    }
     could_write("there will be no trace",
                 [&] { weft::io::write_file(path_, weft::chrome_trace(processes)); });
   }

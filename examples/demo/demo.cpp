@@ -6,6 +6,7 @@
 //
 //     demo [--summary FILE] [--updates N]
 
+#include "../common/report_errors.hpp"
 #include "curve.hpp"
 
 #include <weft/core/clock.hpp>
@@ -148,10 +149,8 @@ int main(int argc, char** argv) {
   app.add_option("--summary", summary, "Write the figures to this file as a JSON object");
   app.add_option("--updates", updates, "Updates to train")->check(CLI::Range(12, 100'000));
   CLI11_PARSE(app, argc, argv);
-  try {
+  return examples::report_errors([&] {
     run(updates, summary);
-  } catch (const std::exception& error) {
-    std::fprintf(stderr, "demo: %s\n", error.what());
-    return 1;
-  }
+    return 0;
+  });
 }

@@ -112,6 +112,14 @@ class LanguageModel(unittest.TestCase):
         self.trained(ONE_F_ONE_B, "parts", "--resume", *options)
         self.assertEqual(self.bytes_of("parts"), self.bytes_of("whole"))
 
+    def test_more_replicas_than_columns_lose_a_number(self):
+        run = self.trained(ONE_F_ONE_B, "model", "--ranks", 4, "--batch", 1, "--valid-batch", 1,
+                           "--max-epochs", 1, "--batches", 12, "--report", self.folder / "run.html")
+        self.assertRegex(run.stderr, r"stages that cost the same lose \d+\.\d % by this schedule")
+        run = self.trained(ONE_F_ONE_B, "short", "--max-epochs", 1, "--batches", 5, "--report",
+                           self.folder / "run.html")
+        self.assertIn("no batch was recorded: that begins after batch 5", run.stderr)
+
     def test_an_interrupted_run_goes_on(self):
         self.trained(SINGLE, "whole", "--max-epochs", 12)
         command = list(map(str, [ONE_F_ONE_B, *self.arguments("broken", "--max-epochs", 12)]))

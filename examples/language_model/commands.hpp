@@ -192,7 +192,7 @@ int train_command(const Options& options, Strategy& ranks) {
 
   const weft::train::LanguageModelData data(train, valid, o.batches);
   const weft::index_t batches = data.loader(o.seed, {}).batches_in_epoch();
-  const weft::train::Interrupt interrupt;
+  std::optional<weft::train::Interrupt> interrupt(std::in_place);
   std::optional<examples::RunLog> log;
   if (reports) log.emplace(o.run.log, o.run.tensorboard, o.run.resume);
   examples::RunReport report(reports ? o.run.report : "", "Language model, " + options.folder,
@@ -214,7 +214,7 @@ int train_command(const Options& options, Strategy& ranks) {
   weft::parallel::LossSum since_line;
   double line_begin = weft::monotonic_seconds();
   weft::index_t batches_here = 0;
-  hooks.interrupted = [&] { return interrupt.signal() != 0; };
+  hooks.interrupted = [&] { return interrupt->signal() != 0; };
   hooks.after_update = [&](const weft::train::UpdateReport& update) {
     if constexpr (records) {
       if (recorder) recorder->after_batch(++batches_here);
@@ -261,25 +261,34 @@ int train_command(const Options& options, Strategy& ranks) {
       .check_finite = o.run.check_finite,
       .facts = facts};
   weft::train::Trainer trainer(strategy, data, schedule, folder, settings, hooks);
-  if (o.run.resume) trainer.resume();
+  if (o.run.resume) {
+    trainer.resume();
+    report.page.facts.emplace_back("shown after update", weft::text(strategy.state().updates()));
+  }
   const auto ended = trainer.run();
+  const int signal = interrupt->signal();
+  interrupt.reset();  // the state is saved: a signal may end what follows
   trace.write(strategy);
   if constexpr (records) {
     if (recorder) {
-      const auto most = std::min(micro_batches, o.batch / lanes);
+      const auto most = std::clamp(o.batch / lanes, weft::index_t{1}, micro_batches);
       const auto traces = recorder->traces(ranks.communicator);
-      report.page.schedule = svg(traces);
-      report.page.schedule_caption =
-          detail::waiting_text(traces, Strategy::Model::table(), static_cast<int>(most));
-      print(report.page.schedule_caption);
-      report.write();
+      if (batches_here <= recorder->first) {
+        print(weft::text("no batch was recorded: that begins after batch ", recorder->first));
+      } else {
+        report.page.schedule = svg(traces);
+        report.page.schedule_caption =
+            detail::waiting_text(traces, Strategy::Model::table(), static_cast<int>(most));
+        print(report.page.schedule_caption);
+        report.write();
+      }
     }
   }
   if (ended == weft::train::Ended::interrupted) {
     print(weft::text("interrupted after ", strategy.state().updates(),
                      " updates, the state is saved; go on with\n  ", options.command_line,
                      o.run.resume ? "" : " --resume"));
-    return 128 + interrupt.signal();
+    return 128 + signal;
   }
   if (test) {
     if (!std::filesystem::exists(folder.best())) {

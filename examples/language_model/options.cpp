@@ -21,7 +21,9 @@ void add_train(CLI::App& app, TrainOptions& o) {
       ->required()
       ->group(data);
   app.add_option("--test", o.test, "Text for the best model at the end")->group(data);
-  app.add_option("--minimum-count", o.minimum_count, "Rarer words are unknown")->group(data);
+  app.add_option("--minimum-count", o.minimum_count, "Rarer words are unknown")
+      ->check(CLI::NonNegativeNumber)
+      ->group(data);
   app.add_option("--batch", o.batch, "Columns that the text is cut into, read side by side")
       ->check(CLI::PositiveNumber)
       ->group(data);
@@ -43,13 +45,17 @@ void add_train(CLI::App& app, TrainOptions& o) {
   app.add_option("--dropout", o.dropout, "Probability of dropout, everywhere in the model")
       ->group(recipe);
   app.add_option("--rate", o.rate, "Of SGD, in the first epoch")->group(recipe);
-  app.add_option("--decay", o.decay, "Of the rate, after each epoch")->group(recipe);
+  app.add_option("--decay", o.decay, "Of the rate, after each epoch")
+      ->check(CLI::PositiveNumber)
+      ->group(recipe);
   app.add_option("--clip-norm", o.clip_norm, "The gradient's largest norm; 0: any")->group(recipe);
   app.add_option("--max-epochs", o.max_epochs, "Stop after so many")
       ->check(CLI::PositiveNumber)
       ->group(recipe);
-  app.add_option("--batches", o.batches, "An epoch's at most; 0: all")->group(recipe);
-  app.add_option("--seed", o.seed, "Of first values and dropout")->group(recipe);
+  app.add_option("--batches", o.batches, "An epoch's at most; 0: all")
+      ->check(CLI::NonNegativeNumber)
+      ->group(recipe);
+  examples::add_seed(app, o.seed, "Of first values and dropout", recipe);
 
   using weft::parallel::Recompute;
   const std::map<std::string, Recompute> recomputes{{"never", Recompute::never},
@@ -58,6 +64,7 @@ void add_train(CLI::App& app, TrainOptions& o) {
   const std::string order = "How it is computed";
   app.add_option("--micro-batches", o.micro_batches,
                  "Of each replica; 0: as many as the schedule has")
+      ->check(CLI::Range(0, examples::most_parts))
       ->group(order);
   app.add_option("--chunk", o.chunk, "Positions whose logits are in memory at once")
       ->check(CLI::PositiveNumber)
@@ -80,7 +87,7 @@ void add_generate(CLI::App& app, GenerateOptions& o) {
   app.add_option("--temperature", o.temperature,
                  "0: always the most probable word; 1: by the model's probabilities")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--seed", o.seed, "Of what is drawn");
+  examples::add_seed(app, o.seed, "Of what is drawn");
 }
 
 }  // namespace

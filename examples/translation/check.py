@@ -116,6 +116,22 @@ class Translation(unittest.TestCase):
         os.close(descriptor)
         self.assertEqual(run.returncode, 1)
         self.assertIn("cannot read standard input: Is a directory", run.stderr)
+        # Else the next file that is opened, a vocabulary say, would be standard input.
+        run = subprocess.run(["sh", "-c", '"$0" translate "$1" <&-', DATA_PARALLEL,
+                              self.folder / "model"], capture_output=True, text=True, timeout=60,
+                             check=False)
+        self.assertEqual((run.returncode, run.stdout), (1, ""))
+        self.assertIn("cannot read standard input: Bad file descriptor", run.stderr)
+
+        (self.folder / "gap.de").write_text("eins\nzwei\n")
+        (self.folder / "gap.en").write_text("one\n\n")
+        gap = ["--source", self.folder / "gap.de", "--target", self.folder / "gap.en"]
+        self.assertIn("skipped, a side without words: 1 (at 2)",
+                      self.run_program("evaluate", self.folder / "model", *gap).stderr)
+        for arguments in (gap, [self.folder / "model", "--hypotheses", self.folder / "gap.en",
+                                "--references", self.folder / "gap.en"]):
+            self.refused(self.run_program("evaluate", *arguments),
+                         "the folder of a model, or --hypotheses and --references")
 
         for precision in ("float32", "bfloat16"):
             score = self.run_program("evaluate", self.folder / "model", "--source",
@@ -228,6 +244,34 @@ class Translation(unittest.TestCase):
         self.assertIn("\nBLEU of the validation corpus", shown)
         shown = self.on_terminal(20, "train", "--help")
         self.assertIn("--valid-source", shown)
+
+    def test_a_run_that_has_ended_says_so_again(self):
+        summary, page = self.folder / "summary.json", self.folder / "run.html"
+        run = ["--max-epochs", 2, "--summary", summary, "--report", page]
+        self.assertEqual(self.train(*run).returncode, 0)
+        figures, shown = json.loads(summary.read_text()), page.read_text()
+        again = self.train(*run, "--resume")
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertEqual(page.read_text(), shown)
+        for name in ("epochs", "updates", "bleu"):
+            self.assertEqual(json.loads(summary.read_text())[name], figures[name])
+        self.assertEqual(figures["epochs"], 2)
+
+    def test_a_run_too_short_for_a_trace_has_none(self):
+        trace = self.folder / "trace.json"
+        run = self.train("--max-updates", 5, "--trace", trace)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("there will be no trace: it begins after batch 5", run.stderr)
+        self.assertFalse(trace.exists())
+
+    def test_what_is_no_number_of_something_is_refused(self):
+        for option, value in (("--seed", -1), ("--seed", 2**64), ("--warmup", -5),
+                              ("--minimum-count", -5), ("--micro-batches", 2**63 - 1),
+                              ("--lanes", 10**11)):
+            self.refused(self.train(option, value), option)
+        self.assertEqual(self.train("--max-updates", 1).returncode, 0)
+        self.refused(self.train("--max-updates", 1, "--train-subwords", 40, "--resume"),
+                     "words that are not cut")
 
     def test_what_devices_did_is_traced(self):
         for program, processes, rows in ((DATA_PARALLEL, 0, {"cpu:0", "cpu:1"}),

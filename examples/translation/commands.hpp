@@ -308,16 +308,16 @@ int train_command(const Options& options, Strategy& devices) {
   }
 
   const double begin = weft::monotonic_seconds();
-  const weft::train::Interrupt interrupt;
+  std::optional<weft::train::Interrupt> interrupt(std::in_place);
   std::unique_ptr<weft::train::Progress> progress;
   std::optional<examples::RunLog> log;
   if (reports) log.emplace(o.run.log, o.run.tensorboard, o.run.resume);
   examples::RunTrace trace(o.run.trace, strategy.rank());
-  weft::train::EpochReport last{};
+  std::optional<weft::train::EpochReport> last;  // of this process
   weft::index_t tokens = 0;
   double training_seconds = 0.0;
   weft::train::TrainerHooks hooks;
-  hooks.interrupted = [&] { return interrupt.signal() != 0; };
+  hooks.interrupted = [&] { return interrupt->signal() != 0; };
   hooks.after_update = [&](const weft::train::UpdateReport& update) {
     if (reports && progress == nullptr) {
       progress = std::make_unique<weft::train::Progress>(
@@ -389,15 +389,20 @@ int train_command(const Options& options, Strategy& devices) {
                                               .check_finite = o.run.check_finite,
                                               .facts = facts};
   weft::train::Trainer trainer(strategy, data, detail::schedule_of(o), folder, settings, hooks);
-  if (o.run.resume) trainer.resume();
+  if (o.run.resume) {
+    trainer.resume();
+    report.page.facts.emplace_back("shown after update", weft::text(strategy.state().updates()));
+  }
   const auto ended = trainer.run();
+  const int signal = interrupt->signal();
+  interrupt.reset();  // the state is saved: a signal may end what follows
   trace.write(strategy);
   progress.reset();
   if (ended == weft::train::Ended::interrupted) {
     print(weft::text("interrupted after ", strategy.state().updates(),
                      " updates, the state is saved; go on with\n  ", options.command_line,
                      o.run.resume ? "" : " --resume"));
-    return 128 + interrupt.signal();
+    return 128 + signal;
   }
 
   const auto epochs = folder.epochs(trainer.epochs(), o.average);
@@ -425,15 +430,20 @@ int train_command(const Options& options, Strategy& devices) {
       {"parameters", strategy.objective().layout().trained},
       {"updates", strategy.state().updates()},
       {"skipped", strategy.state().skipped()},
-      {"epochs", last.epoch},
+      {"epochs", trainer.epochs()},
       {"seconds", weft::monotonic_seconds() - begin},
       {"tokens_per_second",
        training_seconds > 0.0 ? static_cast<double>(tokens) / training_seconds : 0.0},
       {"peak_memory_bytes", detail::peak_memory_bytes()},
-      {"train_loss", last.train_loss},
-      {"valid_loss", last.valid_loss},
       {"bleu", bleu}};
-  if (reports) examples::write_summary(o.summary, summary);
+  if (last) {
+    summary.emplace_back("train_loss", last->train_loss);
+    summary.emplace_back("valid_loss", last->valid_loss);
+  }
+  if (reports) {
+    examples::could_write("there will be no summary",
+                          [&] { examples::write_summary(o.summary, summary); });
+  }
   return 0;
 }
 
@@ -456,12 +466,19 @@ int evaluate_command(const Options& options) {
   if (o.hypotheses.empty() != o.references.empty()) {
     throw weft::ArgumentError("--hypotheses and --references go together: one is missing");
   }
+  if (o.hypotheses.empty() == o.translate.folder.empty()) {
+    throw weft::ArgumentError(
+        "evaluate takes the folder of a model, or --hypotheses and --references");
+  }
   if (!o.hypotheses.empty()) {
     hypotheses = weft::io::read_lines(o.hypotheses);
     references = weft::io::read_lines(o.references);
   } else {
     detail::LoadedModel<Strategy> model(options, o.translate);
     const auto pairs = read_pairs(o.corpus, "corpus to translate");
+    if (pairs.skipped > 0) {
+      detail::print(weft::data::skipped_text(pairs.skipped, pairs.skipped_lines));
+    }
     for (const auto& line : pairs.target) {
       references.push_back(model.words.subwords.reference(line, o.translate.join_subwords));
     }

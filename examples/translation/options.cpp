@@ -76,8 +76,11 @@ void add_train(CLI::App& app, TrainOptions& o) {
                  "training corpus first; 0: none")
       ->check(CLI::NonNegativeNumber)
       ->group(data);
-  app.add_option("--minimum-count", o.minimum_count, "Rarer words are unknown")->group(data);
+  app.add_option("--minimum-count", o.minimum_count, "Rarer words are unknown")
+      ->check(CLI::NonNegativeNumber)
+      ->group(data);
   app.add_option("--vocabulary", o.vocabulary, "The most words, special ones included")
+      ->check(CLI::PositiveNumber)
       ->group(data);
   app.add_option("--longest", o.longest, "The most tokens of a sentence, its end included")
       ->check(CLI::Range(2, 65536))
@@ -106,7 +109,9 @@ void add_train(CLI::App& app, TrainOptions& o) {
       ->check(CLI::IsMember({"inverse-sqrt", "noam", "constant"}))
       ->group(recipe);
   app.add_option("--rate", o.rate, "Its peak; for noam the factor")->group(recipe);
-  app.add_option("--warmup", o.warmup, "Updates until the peak")->group(recipe);
+  app.add_option("--warmup", o.warmup, "Updates until the peak")
+      ->check(CLI::NonNegativeNumber)
+      ->group(recipe);
   app.add_option("--clip-norm", o.clip_norm, "The gradient's largest norm; 0: any")->group(recipe);
   app.add_option("--weight-decay", o.weight_decay, "This times a value is added to its gradient")
       ->group(recipe);
@@ -125,17 +130,16 @@ void add_train(CLI::App& app, TrainOptions& o) {
   app.add_flag("--score", o.score,
                "Translate the validation corpus after each epoch; its BLEU decides what is best")
       ->group(recipe);
-  app.add_option("--seed", o.seed, "Of first values, dropout and the order of the data")
-      ->group(recipe);
+  examples::add_seed(app, o.seed, "Of first values, dropout and the order of the data", recipe);
 
   const std::string order = "Order of sums (the numbers depend on it, not on the devices)";
   app.add_option("--lanes", o.lanes,
                  "Lanes of gradients; 0: as many as devices; with --resume as before")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0, examples::most_parts))
       ->group(order);
   app.add_option("--micro-batches", o.micro_batches,
                  "Parts of a batch; 0: as many as lanes; with --resume as before")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0, examples::most_parts))
       ->group(order);
   app.add_option("--chunk", o.chunk, "Positions whose logits are in memory at once")
       ->check(CLI::PositiveNumber)

@@ -100,6 +100,9 @@ void write_subwords(const weft::train::RunFolder& folder, const TrainOptions& op
 }
 
 void expect_subwords(const Subwords& subwords, const TrainOptions& options) {
+  if (options.train_subwords > 0 && !subwords.any()) {
+    throw weft::ArgumentError("--train-subwords, but the run goes on with words that are not cut");
+  }
   if (options.subwords.empty()) return;
   const auto given = fingerprint_of(options.subwords);
   if (subwords.any() && subwords.fingerprint() == given) return;

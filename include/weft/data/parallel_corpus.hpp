@@ -85,13 +85,7 @@ struct EncodingReport {
 [[nodiscard]] inline std::string to_text(const EncodingReport& report) {
   std::string lines = text("pairs: ", report.pairs);
   if (report.skipped > 0) {
-    lines += text("; skipped, a side without words: ", report.skipped, " (at");
-    std::string_view before = " ";
-    for (const index_t line : report.skipped_lines) {
-      lines += text(before, line);
-      before = ", ";
-    }
-    lines += report.skipped > std::ssize(report.skipped_lines) ? ", ...)" : ")";
+    lines += "; " + skipped_text(report.skipped, report.skipped_lines);
   }
   if (report.dropped > 0) lines += text("; dropped as too long: ", report.dropped);
   if (report.truncated > 0) lines += text("; truncated: ", report.truncated);

@@ -11,6 +11,7 @@
 
 #include <cstddef>
 #include <iterator>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -51,6 +52,18 @@ struct ParallelText {
     return blank;
   }
 };
+
+//! For example "skipped, a side without words: 2 (at 7, 9)".
+[[nodiscard]] inline std::string skipped_text(index_t skipped,
+                                              std::span<const index_t> first_lines) {
+  std::string out = text("skipped, a side without words: ", skipped, " (at");
+  std::string_view before = " ";
+  for (const index_t line : first_lines) {
+    out += text(before, line);
+    before = ", ";
+  }
+  return out + (skipped > std::ssize(first_lines) ? ", ...)" : ")");
+}
 
 namespace detail {
 

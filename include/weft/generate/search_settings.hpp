@@ -51,6 +51,9 @@ inline void check_search(const char* search, const SearchSettings& settings, ind
                              settings.max_length_a, " * length + ", settings.max_length_b,
                              " words"));
   }
+  if (!std::isfinite(settings.length_penalty)) {
+    throw ArgumentError(text(search, ": a length penalty of ", settings.length_penalty));
+  }
   const auto in_vocabulary = [&](token_t word) { return word >= 0 && word < vocabulary; };
   if (positions < 2 || !in_vocabulary(settings.bos) || !in_vocabulary(settings.eos)) {
     throw ArgumentError(text(search, ": bos ", settings.bos, " and eos ", settings.eos,
