@@ -36,6 +36,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -56,10 +57,15 @@ inline weft::index_t peak_memory_bytes() {
   return weft::index_t{usage.ru_maxrss} * 1024;
 }
 
+//! The file of a model that an option names. A run that has not ended has no mean yet: the best
+//! one takes its place.
 inline std::string model_path(const weft::train::RunFolder& folder, const std::string& model) {
   if (model == "best") return folder.best();
-  if (model == "average") return folder.average();
-  return model;
+  if (model != "average") return model;
+  if (std::filesystem::exists(folder.average())) return folder.average();
+  print(weft::text("there is no ", folder.average(), " before a run has ended: this is ",
+                   folder.best()));
+  return folder.best();
 }
 
 inline std::function<double(weft::index_t)> schedule_of(const TrainOptions& o) {

@@ -213,6 +213,18 @@ TEST_CASE("labels, losses and biases that do not fit are refused") {
   CHECK(run(three, labels, three) == "cross_entropy: bias is (3), should be (5)");
 }
 
+TEST_CASE("a label that no word has is refused") {
+  Cpu device;
+  const auto logits = nan_tensor(device, {3, 5}), losses = nan_tensor(device, {3});
+  for (const token_t label : {-1, 5, 1'000'000'000}) {
+    const std::vector<token_t> labels{4, label, ignored};
+    CHECK(message_of<ArgumentError>([&] {
+            ops::cross_entropy(device, logits, {}, View<const token_t>(labels.data(), {3}), ignored,
+                               0.0f, {}, losses);
+          }) == text("cross_entropy: label ", label, ", of row 1, is none of 0 to 4"));
+  }
+}
+
 TEST_CASE("logits with gaps between their rows have the losses and gradients of those without") {
   Cpu device;
   constexpr index_t N = 5, V = 37, stride = 48;

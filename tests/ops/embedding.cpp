@@ -157,6 +157,19 @@ TEST_CASE("embeddings have the same bits on any team") {
         }) == "");
 }
 
+TEST_CASE("a word that the table does not have is refused") {
+  Cpu device;
+  const auto layout = make_layout(device, Lengths{3, 1});
+  const auto table = nan_tensor(device, {5, 2}), y = nan_tensor(device, {4, 2});
+  for (const token_t word : {-1, 5, 1'000'000'000}) {
+    const std::vector<token_t> ids{4, 0, word, word};
+    CHECK(message_of<ArgumentError>([&] {
+            ops::embedding(device, {}, *layout, View<const token_t>(ids.data(), {4}), table, 1.0f,
+                           {}, y);
+          }) == text("embedding: word ", word, ", of row 2, is none of 0 to 4"));
+  }
+}
+
 TEST_CASE("what does not fit an embedding is refused") {
   Cpu device;
   const auto layout = make_layout(device, Lengths{3, 1});

@@ -102,9 +102,10 @@ TEMPLATE_TEST_CASE_SIG("what a rank sends is what the formula says", "", ((int s
   });
   for (const auto& sent : traffic) all += sent.bytes;
   // Each gradient goes from 3 ranks to its owner, each sum or new parameter from there to 3; so do
-  // the blocks' sums of squares, and the losses of 8 micro-batches, with their counts, to all.
+  // the blocks' sums of squares, and the losses of 8 micro-batches, with their counts, and three
+  // numbers of what each rank was given, to all.
   const index_t expected = (ranks - 1) * (gradients * 4 + trained * 4 + blocks * 8) +
-                           ranks * (ranks - 1) * 8 * 2 * index_t{8};
+                           ranks * (ranks - 1) * (8 * 2 + 3 * ranks) * index_t{8};
   CHECK(all == expected);
 }
 
@@ -159,7 +160,7 @@ TEST_CASE("in the fast order a rank sends one sum, and what it adds differs by r
       values += plan.piece(b, 1).size();
       squares += plan.blocks(b, 1).size();
     }
-    CHECK(traffic[1].bytes == 4 * (sums * of_rank_0 + values) + 8 * squares + 8 * 2 * 8);
+    CHECK(traffic[1].bytes == 4 * (sums * of_rank_0 + values) + 8 * squares + 8 * (8 * 2 + 3 * 2));
   }
 }
 
@@ -193,7 +194,8 @@ TEST_CASE("a narrow wire carries half the bytes, and all ranks end with the same
   for (const auto& sent : traffic) all += sent.bytes;
   const auto layout = small_objective().layout();
   const index_t blocks = ops::block_count(layout.trained);
-  CHECK(all == 3 * (2 * layout.gradients + 2 * layout.trained + 8 * blocks) + 4 * 3 * 8 * 2 * 8);
+  CHECK(all ==
+        3 * (2 * layout.gradients + 2 * layout.trained + 8 * blocks) + 4 * 3 * 8 * (8 * 2 + 3 * 4));
 }
 
 TEST_CASE("sharded parameters of layers are sent twice, or once if kept, and the rest once") {
@@ -250,7 +252,7 @@ TEST_CASE("sharded parameters of layers are sent twice, or once if kept, and the
   }
   const index_t blocks = ops::block_count(layout.trained);
   const index_t expected = (ranks - 1) * (layout.gradients * 4 + gathered * 4 + blocks * 8) +
-                           ranks * (ranks - 1) * ranks * 2 * index_t{8};
+                           ranks * (ranks - 1) * ranks * (2 + 3) * index_t{8};
   CHECK(all == expected);
   CHECK(gathered <= (reshards ? 2 : 1) * layout.trained + 2 * n * ops::block_size);
 }
@@ -358,6 +360,37 @@ TEST_CASE("a rank that fails in a step takes the others with it, and nobody hang
   };
   CHECK_THROWS_WITH(comm::launch_threads(3, patience, program),
                     Catch::Contains("rank 1: injected failure in"));
+}
+
+TEST_CASE("ranks that were given other batches or rates are told so, before any has updated") {
+  const auto recipe = recipe_of(2);
+  const auto error = [&](auto batch_of, auto rate_of) {
+    std::vector<std::string> said(2);
+    bool unchanged[2] = {};
+    comm::launch_threads(2, patience, [&](ThreadCommunicator& communicator) {
+      Cpu device;
+      Distributed<Zero<0>> strategy(device, communicator, small_objective(), optim::Adam(), recipe,
+                                    small_buckets);
+      const auto rank = static_cast<std::size_t>(communicator.rank());
+      const auto values = to_host(strategy.state().values());
+      said[rank] = message_of<comm::RanksDiffer>(
+          [&] { return strategy.step(train::DeviceBatch(batch_of(rank)), rate_of(rank)); });
+      unchanged[rank] = to_host(strategy.state().values()) == values;
+    });
+    CHECK((unchanged[0] && unchanged[1]));
+    CHECK(said[0] == said[1]);
+    return said[0];
+  };
+  const auto one_rate = [](std::size_t) { return 0.5; };
+  const std::string whole = "; each is given the whole batch, and computes its part";
+  CHECK(error([](std::size_t rank) { return random_translations(13 + rank, 1); }, one_rate) ==
+        "the ranks differ: rank 0 was given a batch of size 13, rank 1 14" + whole);
+  CHECK_THAT(
+      error([](std::size_t rank) { return random_translations(13, rank == 0 ? 1 : 2); }, one_rate),
+      Catch::StartsWith("the ranks differ: rank 0 was given a batch with the fingerprint "));
+  CHECK(error([](std::size_t) { return random_translations(13, 1); },
+              [](std::size_t rank) { return rank == 0 ? 0.5 : 0.25; }) ==
+        "the ranks differ: rank 0 was given the learning rate 0.5, rank 1 0.25" + whole);
 }
 
 TEST_CASE("an update that is not finite is left out on all ranks") {

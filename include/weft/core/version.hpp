@@ -9,6 +9,10 @@
 #error "weft needs C++20: compile with -std=c++20, by GCC 12, Clang 14 or CUDA 12, or newer"
 #include <C++20>
 #endif
+#if !defined(__cpp_exceptions)
+#error "weft reports errors by exceptions: compile without -fno-exceptions"
+#include <exceptions>
+#endif
 
 #define WEFT_VERSION_MAJOR 0  //!< of 0.1.0 the first number
 #define WEFT_VERSION_MINOR 1  //!< the second; before 1.0 a greater one may break programs

@@ -99,6 +99,14 @@ struct CheckModule {
   static constexpr bool has_all = UnaryModule<M, D>;
   //! whether its forward pass is as it should be
   static constexpr bool has_forward = has_all || detail::SavesItsOwn<M, D>;
+  //! whether its backward pass returns what the module before takes
+  static consteval bool returns_gradient() {
+    if constexpr (has_all) {
+      using Gradient = InputGradientOf<M, D>;
+      return std::is_void_v<Gradient> || std::same_as<Gradient, InputOf<M, D>>;
+    }
+    return true;
+  }
 
   static_assert(has_all || Module<M>,
                 "a module needs a static members(self, visit) that shows each of its parameters "
@@ -109,10 +117,14 @@ struct CheckModule {
       "template <class D> Result<Output, Saved<D>> forward(Context<D>&, const Input&) "
       "const");
   static_assert(has_forward,
-                "a module among others needs one forward, of one input, that is a template over "
-                "the device alone and returns a Result of its output and its Saved<D>; a decoder's "
-                "layer, which reads the encoder's output too, is an nn::DecoderStep there");
-  static_assert(has_all || !has_forward,
+                "a module among others needs one forward, of one input, that is const and a "
+                "template over the device alone, and returns a Result of its output and its "
+                "Saved<D>; a decoder's layer, which reads the encoder's output too, is an "
+                "nn::DecoderStep there");
+  static_assert(returns_gradient(),
+                "a module's backward must return the gradient of its input, of the input's type, "
+                "or nothing where there is no module before it");
+  static_assert(has_all || !has_forward || !Module<M>,
                 "a module that is trained needs a backward pass: backward(ctx, Saved<D>&& saved, "
                 "const Output& doutput) const, for what its forward saves and returns");
 };

@@ -156,6 +156,10 @@ class Walk {
  private:
   template <class Name, class Member>
   constexpr void inside(Name name, Member& member) {
+    static_assert(
+        requires { std::remove_const_t<Member>::members(member, *this); },
+        "what a module's members shows is a Parameter, a DropoutSite or a module, or an "
+        "array or a tuple of modules");
     visitor_.enter(name);
     std::remove_const_t<Member>::members(member, *this);
     visitor_.leave();

@@ -11,6 +11,7 @@
 #include <weft/core/simd_quad.hpp>
 #include <weft/ops/check.hpp>
 #include <weft/ops/check_finite.hpp>
+#include <weft/ops/check_ids.hpp>
 #include <weft/ops/factor.hpp>
 #include <weft/tensor/view.hpp>
 
@@ -57,6 +58,7 @@ struct CrossEntropyRow {
       }
       return;
     }
+    expect_id(label, V);
     const auto logit = [&](auto c) {
       const auto x = simd::load(row, c);
       return bias == nullptr ? x : x + simd::load(bias, c);
@@ -92,7 +94,8 @@ struct CrossEntropyRow {
 //! it may be `logits`, or a `Factor`'s target. Rows of both may have gaps between them.
 //! **Cost.** Reads NV twice, with a gradient three times and writes it once, a row at a time from
 //! cache; a GPU reads once less, and rows of up to 32,768 logits, which its registers hold, once.
-//! **Errors.** ShapeError unless they fit. Labels are trusted to lie in 0 to V - 1 or be ignored.
+//! **Errors.** ShapeError unless they fit. ArgumentError for a label outside 0 to V - 1 that is not
+//! ignored; a GPU's kernel faults.
 //! **Source.** Szegedy et al. 2016, section 7; the same as PyTorch's `label_smoothing`.
 template <class D>
 void cross_entropy(D& device, const FactorView& logits, View<const float> bias,
@@ -106,6 +109,7 @@ void cross_entropy(D& device, const FactorView& logits, View<const float> bias,
   detail::expect_shape_if_given("cross_entropy", "bias", bias, {logits.columns()});
   detail::expect_shape("cross_entropy", "labels", labels.shape, {logits.rows()});
   detail::expect_shape("cross_entropy", "losses", losses.shape, {logits.rows()});
+  detail::expect_ids(device, "cross_entropy", "label", labels, logits.columns(), ignored);
   device.for_rows(
       logits.rows(), 8 * logits.columns(),
       detail::CrossEntropyRow{bias.data, labels.data, ignored, smoothing, gradient_scale,

@@ -10,6 +10,7 @@
 #include <weft/device/cpu.hpp>
 #include <weft/ops/check.hpp>
 #include <weft/ops/check_finite.hpp>
+#include <weft/ops/check_ids.hpp>
 #include <weft/ops/dropout.hpp>
 #include <weft/ops/write.hpp>
 #include <weft/tensor/sequences.hpp>
@@ -26,6 +27,7 @@ struct EmbeddingRow {
   DropoutMask mask;
   const RowKey* keys;
   const token_t* ids;
+  index_t V;
   const float* table;
   float scale;
   const float* positions;  // may be null
@@ -36,6 +38,7 @@ struct EmbeddingRow {
 
   template <class Lanes>
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
+    expect_id(ids[n], V);
     const float* word = table + static_cast<index_t>(ids[n]) * C;
     const float* position =
         positions == nullptr ? nullptr : positions + static_cast<index_t>(keys[n].position) * C;
@@ -60,8 +63,8 @@ void check_positions(const char* operation, const SequenceLayout<D>& layout, ind
 //!
 //! **Shapes.** ids, keys: (N). table: (V, C). positions: (T, C), or empty for none; T must exceed
 //! every position. y: (N, C).
-//! **Errors.** ShapeError unless they fit, and if a sequence is longer than T. The ids are trusted
-//! to lie in 0 to V - 1: whoever reads them from outside checks them once.
+//! **Errors.** ShapeError unless they fit, and if a sequence is longer than T. ArgumentError for an
+//! id outside 0 to V - 1; a GPU's kernel faults.
 template <class D>
 void embedding(D& device, const DropoutMask& mask, const SequenceLayout<D>& layout,
                View<const token_t> ids, View<const float> table, float scale,
@@ -71,9 +74,10 @@ void embedding(D& device, const DropoutMask& mask, const SequenceLayout<D>& layo
   detail::expect_shape_if_given("embedding", "positions", positions,
                                 {positions.rows(), table.columns()});
   if (positions.data != nullptr) detail::check_positions("embedding", layout, positions.rows());
+  detail::expect_ids(device, "embedding", "word", ids, table.rows());
   device.for_rows(ids.size(), table.columns(),
-                  detail::EmbeddingRow{mask, layout.keys.data(), ids.data, table.data, scale,
-                                       positions.data, y.data, table.columns()});
+                  detail::EmbeddingRow{mask, layout.keys.data(), ids.data, table.rows(), table.data,
+                                       scale, positions.data, y.data, table.columns()});
   detail::expect_finite(device, "embedding", "y", y);
 }
 
@@ -134,7 +138,7 @@ struct ClearRow {
 //! dtable[ids[n]] += scale * dy[n], rows in ascending order; a row that no token names gets 0.
 //!
 //! **Shapes.** ids: (N). dy: (N, C), after dropout's backward. dtable: (V, C).
-//! **Errors.** ShapeError unless they fit. The ids are trusted as in `embedding`.
+//! **Errors.** ShapeError unless they fit. The ids are those that `embedding` took.
 template <class D>
 void embedding_backward(D& device, View<const token_t> ids, View<const float> dy, float scale,
                         View<float> dtable, Write write) {

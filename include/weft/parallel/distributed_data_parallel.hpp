@@ -116,7 +116,8 @@ class DistributedDataParallel : public OverRanks<C> {
 
   //! One update from a batch, at a learning rate.
   //!
-  //! **Errors.** Error while what `whole_values` returned lives.
+  //! **Errors.** Error while what `whole_values` returned lives; comm::RanksDiffer if the ranks
+  //! were given other batches or rates.
   template <class B>
   StepReport step(const B& batch, double rate) {
     static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
@@ -133,9 +134,9 @@ class DistributedDataParallel : public OverRanks<C> {
     auto report = this->together([&] {
       const double squares = exchange_.finish();
       const auto on_all = [this](const auto& f) { f(*device_, 0, 1); };
-      const auto made =
-          state_.apply(on_all, recipe_, exchange_.sums(), squares,
-                       total_over_ranks(*communicator_, turn.all_losses(), number), rate);
+      const auto made = state_.apply(
+          on_all, recipe_, exchange_.sums(), squares,
+          total_over_ranks(*communicator_, turn.all_losses(), number, batch, rate), rate);
       if (replicates_sharded_values() && !made.skipped) exchange_.gather(state_.values().data());
       return made;
     });
@@ -153,7 +154,7 @@ class DistributedDataParallel : public OverRanks<C> {
       runner_.evaluate(recipe_, evaluated_by(rank()), batch, state_.read_values().data(), losses,
                        rounded_values());
     });
-    return total_over_ranks(*communicator_, losses, comm::Purpose::none);
+    return total_over_ranks(*communicator_, losses, comm::Purpose::none, batch);
   }
 
   using OverRanks<C>::rank;

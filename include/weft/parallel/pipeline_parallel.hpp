@@ -137,7 +137,8 @@ class PipelineParallel : public OverRanks<C> {
 
   //! One update from a batch, at a learning rate.
   //!
-  //! **Errors.** Error while what `whole_values` returned lives.
+  //! **Errors.** Error while what `whole_values` returned lives; comm::RanksDiffer if the ranks
+  //! were given other batches or rates.
   template <class B>
   StepReport step(const B& batch, double rate) {
     static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
@@ -152,9 +153,9 @@ class PipelineParallel : public OverRanks<C> {
       static_cast<void>(exchange_.finish());
       const double squares = sum_of_squares();
       const auto on_all = [this](const auto& f) { f(*device_, 0, 1); };
-      const auto made =
-          state_.apply(on_all, recipe_, gradients_.data(), squares,
-                       total_over_ranks(*communicator_, turn.all_losses(), number), rate);
+      const auto made = state_.apply(
+          on_all, recipe_, gradients_.data(), squares,
+          total_over_ranks(*communicator_, turn.all_losses(), number, batch, rate), rate);
       if (!made.skipped) {
         if (shard != Shard::nothing) exchange_.gather(state_.values().data());
         move_tied_values();
@@ -173,7 +174,7 @@ class PipelineParallel : public OverRanks<C> {
     run(batch,
         {.values = state_.values().data(), .weights = weights_.round(state_.values().data())},
         losses);
-    return total_over_ranks(*communicator_, losses, comm::Purpose::none);
+    return total_over_ranks(*communicator_, losses, comm::Purpose::none, batch);
   }
 
   //! Appends what this rank's stages do from now on to a trace, which outlives this or the next

@@ -1,12 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
-//! @file The loss of a batch of which each rank has computed a part.
+//! @file The loss of a batch of which each rank has computed a part, and whether it was one batch.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
 #include <span>
 #include <vector>
 
+#include <weft/comm/check_same.hpp>
 #include <weft/comm/collectives.hpp>
 #include <weft/comm/communicator.hpp>
 #include <weft/core/index.hpp>
@@ -15,18 +19,64 @@
 
 namespace weft::parallel {
 
-//! The sum of the losses of all micro-batches, in their order. Each was computed on one rank; the
-//! others have zeros there. All ranks call it, and have all afterwards.
-template <comm::Communicator C>
-[[nodiscard]] LossSum total_over_ranks(C& communicator, std::span<LossSum> losses, index_t update) {
+namespace detail {
+
+//! What all ranks have to be given alike.
+struct GivenToRanks {
+  const char* name;
+  double number;
+};
+
+//! A batch's fingerprint, if it has one, as far as a double holds it.
+template <class B>
+double contents_of(const B& batch) {
+  if constexpr (requires { batch.fingerprint(); }) {
+    constexpr int bits_to_lose = 64 - 53;
+    return static_cast<double>(static_cast<std::uint64_t>(batch.fingerprint()) >> bits_to_lose);
+  } else {
+    return 0.0;
+  }
+}
+
+}  // namespace detail
+
+//! The sum of the losses of all micro-batches of a batch, in their order. Each was computed on one
+//! rank; the others have zeros there. All ranks call it, and have all afterwards.
+//!
+//! **Errors.** comm::RanksDiffer, on every rank, if they were given other batches or rates.
+template <comm::Communicator C, class B>
+[[nodiscard]] LossSum total_over_ranks(C& communicator, std::span<LossSum> losses, index_t update,
+                                       const B& batch, double rate = 0.0) {
+  const detail::GivenToRanks given[] = {
+      {"a batch of size", static_cast<double>(batch.size())},
+      {"a batch with the fingerprint", detail::contents_of(batch)},
+      {"the learning rate", rate}};
+  const auto ranks = static_cast<std::size_t>(communicator.size());
   std::vector<double> numbers;
   for (const LossSum& loss : losses) {
     numbers.push_back(loss.loss.value());
     numbers.push_back(static_cast<double>(loss.tokens.value()));
   }
+  const std::size_t first_given = numbers.size();
+  numbers.resize(first_given + std::size(given) * ranks);
+  const auto given_to = [&](std::size_t rank, std::size_t i) -> double& {
+    return numbers[first_given + rank * std::size(given) + i];
+  };
+  for (std::size_t i = 0; i < std::size(given); ++i) {
+    given_to(static_cast<std::size_t>(communicator.rank()), i) = given[i].number;
+  }
   // Every other rank has zeros there: the sum is the number itself.
   comm::all_reduce(communicator, std::span(numbers),
                    {"all_reduce", "losses", comm::Purpose::none, update});
+  for (std::size_t rank = 1; rank < ranks; ++rank) {
+    for (std::size_t i = 0; i < std::size(given); ++i) {
+      const bool are_equal = given_to(rank, i) == given_to(0, i);
+      if (are_equal || (std::isnan(given_to(rank, i)) && std::isnan(given_to(0, i)))) continue;
+      throw comm::RanksDiffer(text("the ranks differ: rank 0 was given ", given[i].name, " ",
+                                   given_to(0, i), ", rank ", rank, " ", given_to(rank, i),
+                                   "; each is given the whole batch, and computes its part"));
+    }
+  }
   for (std::size_t m = 0; m < losses.size(); ++m) {
     losses[m] = {Sum<of::Loss>(numbers[2 * m]),
                  Count<of::Tokens>(static_cast<index_t>(numbers[2 * m + 1]))};

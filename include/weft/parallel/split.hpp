@@ -94,6 +94,14 @@ template <Schedule S, int stages, index_t loss_parameters = 0, class... Ms>
   }
 }
 
+//! For another model: an error that says what is taken.
+template <Schedule S, int stages, index_t loss_parameters = 0, class Model>
+constexpr void split(const Model&) {
+  static_assert(sizeof(Model) == 0,
+                "split takes an nn::Sequential; nn::steps_of(transformer) makes one of a "
+                "Transformer");
+}
+
 }  // namespace weft::parallel
 
 namespace weft {

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include <weft/core/chunks.hpp>
+#include <weft/core/fingerprint.hpp>
 #include <weft/core/index.hpp>
+#include <weft/core/lifetime.hpp>
 #include <weft/data/token_rows.hpp>
 #include <weft/data/translation_batch.hpp>
 #include <weft/nn/transformer.hpp>
@@ -33,14 +35,34 @@ template <class D>
           make_layout<D>(device, lengths, static_cast<std::uint32_t>(range.begin))};
 }
 
+namespace detail {
+
+//! Differs where the lengths of rows do, or their first tokens: a pass over these alone.
+inline void add_to(Fingerprint& fingerprint, const data::TokenRows& rows) {
+  for (index_t row = 0; row < rows.size(); ++row) {
+    fingerprint.add(static_cast<std::uint64_t>(rows.length(row)));
+    if (rows.length(row) > 0) fingerprint.add(static_cast<std::uint64_t>(rows[row].front()));
+  }
+}
+
+}  // namespace detail
+
 //! A batch of sentences as strategies take it. It refers to the batch, which must outlive it.
 class DeviceBatch {
  public:
   //! The batch must outlive it.
-  explicit DeviceBatch(const data::TranslationBatch& batch) : batch_(&batch) {}
+  explicit DeviceBatch(const data::TranslationBatch& batch WEFT_LIFETIME_BOUND) : batch_(&batch) {}
 
   //! How many sentences it has.
   [[nodiscard]] index_t size() const { return batch_->size(); }
+
+  //! Differs where the lengths of sentences do, or their first words.
+  [[nodiscard]] std::uint64_t fingerprint() const {
+    Fingerprint fingerprint;
+    detail::add_to(fingerprint, batch_->source);
+    detail::add_to(fingerprint, batch_->target_output);
+    return fingerprint.value();
+  }
 
   //! Sentences `range` on a device: what the model reads, and a label for each target token.
   template <class D>

@@ -8,7 +8,9 @@
 
 #include <weft/core/chunks.hpp>
 #include <weft/core/error.hpp>
+#include <weft/core/fingerprint.hpp>
 #include <weft/core/index.hpp>
+#include <weft/core/lifetime.hpp>
 #include <weft/data/batch_position.hpp>
 #include <weft/data/columns.hpp>
 #include <weft/device/cpu.hpp>
@@ -24,10 +26,18 @@ namespace weft::train {
 class LanguageModelDeviceBatch {
  public:
   //! The batch must outlive it.
-  explicit LanguageModelDeviceBatch(const data::LanguageModelBatch& batch) : batch_(&batch) {}
+  explicit LanguageModelDeviceBatch(const data::LanguageModelBatch& batch WEFT_LIFETIME_BOUND)
+      : batch_(&batch) {}
 
   //! How many columns it has.
   [[nodiscard]] index_t size() const { return batch_->size(); }
+
+  //! Differs where the number of words does, or the first word of a column.
+  [[nodiscard]] std::uint64_t fingerprint() const {
+    Fingerprint fingerprint;
+    detail::add_to(fingerprint, batch_->input);
+    return fingerprint.value();
+  }
 
   //! **Shapes.** TokenSequences of the columns in the range, and a label for each word.
   template <class D>

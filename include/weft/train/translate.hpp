@@ -75,6 +75,10 @@ template <class Strategy>
                                                           token_t source_eos,
                                                           const generate::SearchSettings& settings,
                                                           index_t batch = 64) {
+  using Model = std::remove_cvref_t<decltype(strategy.objective().model())>;
+  static_assert(
+      requires { Model::shape.decoder_layers; },
+      "translate takes a strategy that trains an nn::Transformer");
   if (batch < 1) throw ArgumentError(text("translate: batches of ", batch, " sentences"));
   std::vector<index_t> order(static_cast<std::size_t>(source.size()));
   std::iota(order.begin(), order.end(), index_t{0});

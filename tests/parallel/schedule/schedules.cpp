@@ -7,6 +7,8 @@
 #include <weft/parallel/schedule/proof.hpp>
 #include <weft/parallel/schedule/zero_bubble.hpp>
 
+#include "../../message_of.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <cstddef>
@@ -17,6 +19,7 @@ namespace schedule_schedules_tests {
 
 using namespace weft;
 using namespace weft::parallel;
+using weft::testing::message_of;
 
 namespace {
 
@@ -125,6 +128,15 @@ TEST_CASE("a table serves every smaller number of micro-batches") {
     check(table_of<Interleaved<M, 2>, P>.view());
     check(table_of<ZeroBubble<M>, P>.view());
   });
+}
+
+TEST_CASE("a table takes no more actions of a rank than it has room for") {
+  Table<2, 1> table;
+  table.add(1, {Work::forward, 1, 0});
+  CHECK(message_of<ArgumentError>([&] {
+          table.add(1, {Work::backward, 1, 0});
+          return 0;
+        }) == "Table: rank 1 has more than 1 actions");
 }
 
 TEST_CASE("the compiler proves tables of eight stages and thirty-two micro-batches") {

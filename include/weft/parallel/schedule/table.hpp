@@ -5,6 +5,7 @@
 
 #include <span>
 
+#include <weft/core/error.hpp>
 #include <weft/parallel/schedule/action.hpp>
 
 namespace weft::parallel {
@@ -36,6 +37,16 @@ struct TableView {
   }
 };
 
+namespace detail {
+
+//! What the compiler names where a schedule puts more into a Table than it has room for.
+[[noreturn]] inline void a_rank_has_more_actions_than_the_table_has_room_for(int rank,
+                                                                             int longest) {
+  throw ArgumentError(text("Table: rank ", rank, " has more than ", longest, " actions"));
+}
+
+}  // namespace detail
+
 //! A table of `ranks` ranks, with at most `longest` actions each, that the compiler can make.
 template <int ranks, int longest>
 struct Table {
@@ -46,7 +57,14 @@ struct Table {
   Action actions[ranks * longest] = {};  //!< rank after rank
 
   //! Puts an action behind a rank's others.
-  constexpr void add(int rank, Action action) { actions[rank * longest + counts[rank]++] = action; }
+  //!
+  //! **Errors.** ArgumentError if there is no more room.
+  constexpr void add(int rank, Action action) {
+    if (counts[rank] == longest) {
+      detail::a_rank_has_more_actions_than_the_table_has_room_for(rank, longest);
+    }
+    actions[rank * longest + counts[rank]++] = action;
+  }
 
   //! The table as programs read it.
   [[nodiscard]] constexpr TableView view() const {
