@@ -350,7 +350,10 @@ class Marian(WithFolder):
                 ({"share_encoder_decoder_embeddings": False}, "share_encoder_decoder_embeddings"),
                 ({"decoder_vocab_size": 41}, "decoder_vocab_size is 41, but vocab_size 40"),
                 ({"decoder_ffn_dim": 49}, "encoder_ffn_dim is 48, but decoder_ffn_dim 49"),
-                ({"activation_function": "gelu_new"}, "activation_function is 'gelu_new'")):
+                ({"activation_function": "gelu_new"}, "activation_function is 'gelu_new'"),
+                ({"activation_function": ["gelu"]}, "activation_function is ['gelu']"),
+                ({"encoder_layers": "2"}, "encoder_layers is '2', should be a number above 0"),
+                ({"d_model": -1}, "d_model is -1, should be a number above 0")):
             self.edit("config.json", **values)
             self.assertIn(message, self.refused("marian-to-weft", self.model, self.out))
             shutil.copy(DATA / "marian" / "config.json", self.model)
@@ -363,9 +366,14 @@ class Marian(WithFolder):
                         "forced_eos_token_id is not eos_token_id"):
             self.assertIn(message, said)
         shutil.rmtree(self.out)
-        self.edit("generation_config.json", bad_words_ids=[[39], [1, 2]])
-        self.assertIn("bad_words_ids has [1, 2]",
-                      self.refused("marian-to-weft", self.model, self.out))
+        for values, message in (
+                ({"bad_words_ids": [[39], [1, 2]]}, "bad_words_ids has [1, 2]"),
+                ({"bad_words_ids": [1]}, "bad_words_ids has 1"),
+                ({"num_beams": 0}, "num_beams is 0"), ({"max_length": "x"}, "max_length is 'x'"),
+                ({"length_penalty": "x"}, "length_penalty is 'x'")):
+            shutil.copy(DATA / "marian" / "generation_config.json", self.model)
+            self.edit("generation_config.json", **values)
+            self.assertIn(message, self.refused("marian-to-weft", self.model, self.out))
 
     def test_a_folder_with_pytorchs_own_file_is_told_what_to_do(self):
         (self.model / "model.safetensors").rename(self.model / "pytorch_model.bin")

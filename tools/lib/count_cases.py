@@ -77,6 +77,10 @@ def main(path: str) -> int:
             tests = [json.loads(line) for line in log if line.strip()]
     except FileNotFoundError:
         tests = []
+    except ValueError as error:
+        print(f"{path}: {error}: Meson did not end well")
+        print(Cases(failed=1))
+        return 1
     for test in tests:
         output = test.get("stdout", "") + test.get("stderr", "")
         cases = count(test["result"], output)
