@@ -112,6 +112,28 @@ TEST_CASE("a mean over many keys is a processor's to 1e-6") {
             1e-6) == "");
 }
 
+TEST_CASE("earlier keys weigh as much as later ones of the same score, however large that is") {
+  // Of keys that are all alike the first half has the value 1, the other 0.
+  constexpr index_t size = 64, M = 4000;
+  std::vector<float> of_queries(16 * size), values(M * size);
+  for (std::size_t i = 0; i < of_queries.size(); ++i) {
+    of_queries[i] = static_cast<float>(i / size + 1) * 0.4f;  // scores of 25 to 410
+  }
+  std::fill_n(values.begin(), values.size() / 2, 1.0f);
+  Cuda device;
+  device.set_product_precision(GENERATE(ProductPrecision::float32, ProductPrecision::bfloat16));
+  const auto queries = layout_of(device, {16}), keys = layout_of(device, {M});
+  const auto q = to_device<float>(device, of_queries, {16, size});
+  const auto k = to_device<float>(device, std::vector<float>(M * size, 1.0f), {M, size});
+  const auto v = to_device<float>(device, values, {M, size});
+  const auto y = nan_tensor(device, {16, size}), log_sums = nan_tensor(device, {16, 1});
+  const ops::AttentionProblem<Cuda> problem{1,     size,          false,      1.0f, queries.get(),
+                                            keys.get(), nothing_dropped};
+  ops::attention(device, problem, {q.data(), size}, {k.data(), size}, {v.data(), size},
+                 {y.data(), size}, log_sums.data());
+  for (const float mean : to_host(y)) CHECK(mean == Approx(0.5f).epsilon(2e-5));
+}
+
 namespace {
 
 //! Makes the device multiply by warpgroups or without, if its GPU and its code do.

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <csignal>
 #include <cstddef>
 #include <cstdint>
@@ -107,6 +108,26 @@ TEST_CASE("lanes that part meet again, and exchange numbers") {
     CHECK(words.data()[lane] == above + (above % 2 == 1 ? 100 : 0));
   }
   CHECK(words.data()[31] == 7);
+}
+
+TEST_CASE("a product and a sum round once, unless they say how they round") {
+  // x x - 1, with x = 1 + 2^-12: exactly 2^-11 + 2^-24, of which a rounded product loses 2^-24.
+  const Words words(3);
+  const std::string begin = "mov.f32 %f1, 0f3F800800;\nmov.f32 %f9, 0f3F800000;\n";
+  const auto result = [&](const std::string& body) {
+    run(begin + body + "st.global.f32 [%rd1], %f3;\n", words.data(), 1);
+    float value = 0;
+    std::memcpy(&value, words.data(), sizeof value);
+    return value;
+  };
+  const float once = std::ldexp(1.0f, -11) + std::ldexp(1.0f, -24), twice = std::ldexp(1.0f, -11);
+  CHECK(result("mul.f32 %f2, %f1, %f1;\nsub.f32 %f3, %f2, %f9;\n") == once);
+  CHECK(result("mul.f32 %f2, %f1, %f1;\nsub.f32 %f3, %f9, %f2;\n") == -once);
+  CHECK(result("neg.f32 %f9, %f9;\nmul.f32 %f2, %f1, %f1;\nadd.f32 %f3, %f9, %f2;\n") == once);
+  CHECK(result("mul.rn.f32 %f2, %f1, %f1;\nsub.f32 %f3, %f2, %f9;\n") == twice);
+  CHECK(result("mul.f32 %f2, %f1, %f1;\nsub.rn.f32 %f3, %f2, %f9;\n") == twice);
+  // A factor that has changed since.
+  CHECK(result("mul.f32 %f2, %f1, %f1;\nmov.f32 %f1, %f9;\nsub.f32 %f3, %f2, %f9;\n") == twice);
 }
 
 TEST_CASE("a loop that each lane leaves when it likes ends") {

@@ -377,6 +377,26 @@ TEST_CASE("products of which 16 bytes are no part are those of a processor") {
             1e-4) == "");
 }
 
+TEST_CASE("a product over no rows is 0, and what lies around it stays as it is") {
+  Cuda device;
+  device.set_product_precision(ProductPrecision::bfloat16);
+  constexpr index_t M = 8, N = 1030, room = 2048;
+  const auto before = to_device<float>(device, std::vector<float>(room + M * N + room, 3.0f),
+                                       {room + M * N + room});
+  const ops::Factor<Cuda> a(Tensor<float, Cuda>(device, {0, M})),
+      b(Tensor<float, Cuda>(device, {0, N}));
+  ops::matmul_tn(device, a, b, {before.data() + room, {M, N}});
+  std::vector<float> expected(room + M * N + room, 3.0f);
+  std::fill_n(expected.begin() + room, M * N, 0.0f);
+  CHECK(to_host(before) == expected);
+  // Nor what lies between its rows.
+  const auto apart = to_device<float>(device, std::vector<float>(3 * 5, 3.0f), {15});
+  const ops::Factor<Cuda> few(Tensor<float, Cuda>(device, {0, 3})),
+      columns(Tensor<float, Cuda>(device, {0, 2}));
+  ops::matmul_tn(device, few, columns, {apart.data(), {3, 2}, 5});
+  CHECK(to_host(apart) == std::vector<float>{0, 0, 3, 3, 3, 0, 0, 3, 3, 3, 0, 0, 3, 3, 3});
+}
+
 TEST_CASE("products are rounded as they are written, with and without a bias") {
   const auto precision = GENERATE(ProductPrecision::bfloat16, ProductPrecision::float16);
   const auto type = GENERATE(FloatType::bfloat16, FloatType::float16);  // of the result
@@ -626,6 +646,23 @@ TEST_CASE("what cannot be recorded is an error, and the device goes on") {
   CHECK_THROWS_WITH(device.synchronize(), Catch::Contains("cannot be recorded"));
   const auto x = random_tensor(device, {5, 6}, 1);
   CHECK(to_host(x) == to_host(random_tensor(device, {5, 6}, 1)));
+}
+
+TEST_CASE("sums over rows are right after an error, also the first ones of a device") {
+  Cuda device;
+  const auto x = to_device<float>(device, std::vector<float>(3000, 1.0f), {1000, 3});
+  const auto sums = nan_tensor(device, {3});
+  device.set_graphs(true);
+  int launches = 0;
+  device.call("a call", Unrecordable{&launches});
+  device.synchronize();
+  device.call("a call", Unrecordable{&launches});
+  const auto add_up = [&] {
+    ops::column_sums(device, x, sums);
+    return to_host(sums);
+  };
+  CHECK_THROWS_WITH(add_up(), Catch::Contains("cannot be recorded"));
+  for (int again = 0; again < 3; ++again) CHECK(add_up() == std::vector<float>(3, 1000.0f));
 }
 
 TEST_CASE("the same operation gives the same bits on a GPU twice") {

@@ -256,6 +256,7 @@ class Cuda {
       const index_t bytes = more * index_t{sizeof(unsigned)};
       const Memory zeros = allocate(bytes);
       clear(zeros.data(), bytes);
+      static_cast<void>(stream());  // a list that fails later would leave them as they are
       counters_ = zeros;
       counters_count_ = more;
     }

@@ -154,6 +154,11 @@ inline std::map<std::string_view, Operation> arithmetic() {
   all["mad.lo.s32"] = computed<u32, u32, u32, u32>([](u32 a, u32 b, u32 c) { return a * b + c; });
   all["mad.lo.s64"] = computed<u64, u64, u64, u64>([](u64 a, u64 b, u64 c) { return a * b + c; });
   all["fma.rn.f32"] = computed<f32, f32, f32, f32>(fused);
+  // What ptxas makes of a product and a difference.
+  all["product.minus.f32"] =
+      computed<f32, f32, f32, f32>([](f32 a, f32 b, f32 c) { return std::fma(a, b, -c); });
+  all["minus.product.f32"] =
+      computed<f32, f32, f32, f32>([](f32 a, f32 b, f32 c) { return std::fma(-a, b, c); });
   all["fma.rn.f64"] = computed<f64, f64, f64, f64>(fused);
   all["fma.rm.f32"] = computed<f32, f32, f32, f32>(
       [](f32 a, f32 b, f32 c) { return rounded_down(static_cast<f64>(a) * b + c); });

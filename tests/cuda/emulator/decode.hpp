@@ -100,6 +100,7 @@ class Decoder {
   void decode(const std::vector<std::string_view>& statements) {
     place_shared(statements);
     for (const auto statement : statements) {
+      if (statement == "{" || statement == "}" || statement.ends_with(':')) products_.clear();
       if (statement == "{") {
         scopes_.emplace_back();
       } else if (statement == "}") {
@@ -303,6 +304,38 @@ class Decoder {
     return text.starts_with('{') ? parts_of(text.substr(1, text.size() - 2)) : std::vector{text};
   }
 
+  //! ptxas makes one instruction, which rounds once, of a product and the sum that takes it, unless
+  //! they say how they round (`mul.rn`): so does this, between two labels or branches.
+  void fuse(std::string_view& name, std::vector<std::string_view>& operands) {
+    if (name != "add.f32" && name != "sub.f32") return;
+    for (const std::size_t taken : {std::size_t{1}, std::size_t{2}}) {
+      const auto product = products_.find(operands[taken]);
+      if (product == products_.end()) continue;
+      const auto [a, b] = product->second;
+      name = name == "add.f32" ? "fma.rn.f32"
+             : taken == 1      ? "product.minus.f32"
+                               : "minus.product.f32";
+      operands = {operands[0], a, b, operands[3 - taken]};
+      return;
+    }
+  }
+
+  //! Keeps in mind what is a product, as long as it and its factors are what they were.
+  void note(std::string_view name, bool is_guarded, const std::vector<std::string_view>& operands) {
+    if (name.starts_with("bra")) products_.clear();
+    if (operands.empty()) return;
+    for (auto changed : elements_of(operands[0])) {
+      changed = changed.substr(0, changed.find('|'));  // a predicate may follow
+      std::erase_if(products_, [&](const auto& known) {
+        const auto& [product, factors] = known;
+        return product == changed || factors.first == changed || factors.second == changed;
+      });
+    }
+    if (name != "mul.f32" || is_guarded) return;
+    if (operands[0] == operands[1] || operands[0] == operands[2]) return;
+    products_[operands[0]] = {operands[1], operands[2]};
+  }
+
   void add_instruction(std::string_view statement) {
     Instruction now;
     now.text = statement;
@@ -323,6 +356,8 @@ class Decoder {
       operands = {operands[0], halves.at(0), halves.at(1)};
       name = "mov.b32.halves";
     }
+    fuse(name, operands);
+    note(name, now.guard != Instruction::no_register, operands);
     static const auto table = arithmetic();
     if (const auto found = table.find(name); found != table.end()) {
       const Operation& operation = found->second;
@@ -620,6 +655,7 @@ class Decoder {
   std::map<std::pair<std::uint64_t, unsigned>, std::uint32_t> constants_;
   std::map<std::string_view, std::uint32_t> labels_;
   std::vector<std::pair<std::size_t, std::string_view>> branches_;
+  std::map<std::string_view, std::pair<std::string_view, std::string_view>> products_;  // see fuse
 };
 
 //! A module's text, and its kernels, each decoded when it is first asked for.

@@ -75,15 +75,21 @@ __global__ void __launch_bounds__(32 * attention_warps<Products, Columns>,
 #pragma unroll
     for (int lower = 0; lower < 2; ++lower) {
       now[lower] = row_max(now[lower]);
-      base[lower] = base_of(now[lower] * scale);
-      rescale[lower] = ptx::exp2(largest[lower] * scale - base[lower]);
+      // Rounded alike each time: a product that is fused with the difference would make a factor of
+      // almost 1 where the largest score has not changed, for every tile.
+      base[lower] = base_of(__fmul_rn(now[lower], scale));
+      rescale[lower] = ptx::exp2(__fmul_rn(largest[lower], scale) - base[lower]);
       largest[lower] = now[lower];
-      total[lower] *= rescale[lower];
     }
+    float of_tile[2] = {};  // added up apart, as a tile's weighted rows are (see FloatProducts)
     for_each_element(scores, [&](float& score, int lower, int) {
       score = ptx::exp2(score * scale - base[lower]);
-      total[lower] += score;
+      of_tile[lower] += score;
     });
+#pragma unroll
+    for (int lower = 0; lower < 2; ++lower) {
+      total[lower] = total[lower] * rescale[lower] + of_tile[lower];
+    }
     if (block.mask.active()) {
       for_each_element(scores, [&](float& p, int lower, int key) {
         if (!keeps(lower, key)) p = 0.0f;
@@ -94,7 +100,7 @@ __global__ void __launch_bounds__(32 * attention_warps<Products, Columns>,
   });
 
   if (rows.is_empty()) return;
-  const float base[2] = {largest[0] * scale, largest[1] * scale};
+  const float base[2] = {__fmul_rn(largest[0], scale), __fmul_rn(largest[1], scale)};
   const bool blind[2] = {seen[0] == 0, seen[1] == 0};  // of a sequence without keys
   store_attention(head, rows, sums, base, total, blind, block.mask.scale, out, log_sums);
 }

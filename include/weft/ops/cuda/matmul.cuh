@@ -90,7 +90,7 @@ struct ProductInParts {
 //! aligned, and with 28,782 words an H200 took 2.7 times as long as with 28,776 and 6.
 [[nodiscard]] inline std::optional<ProductInParts> in_parts(const Product& p) {
   constexpr index_t at_once = 8, least = 1024;  // of few the rest would cost as much as the kernel
-  if (!p.a.rounded() || p.a.type != p.b.type) return std::nullopt;
+  if (p.K == 0 || !p.a.rounded() || p.a.type != p.b.type) return std::nullopt;
   const auto left_over = [](index_t extent) { return extent >= least ? extent % at_once : 0; };
   ProductInParts parts{p, p, false};
   Product &most = parts.most, &rest = parts.rest;
@@ -119,6 +119,15 @@ struct ProductInParts {
   return parts;
 }
 
+//! The product over no rows, without what may lie between the result's.
+inline void clear_result(Cuda& device, const Product& p) {
+  const bool has_gaps = p.ldc != p.N;
+  const index_t pieces = has_gaps ? p.M : 1, columns = has_gaps ? p.N : p.M * p.N;
+  for (index_t piece = 0; piece < pieces; ++piece) {
+    device.clear((p.c + piece * p.ldc).data, columns * size_of(p.c.type));
+  }
+}
+
 inline void multiply(Cuda& device, const Product& p) {
   if (p.M == 0 || p.N == 0) return;
   if (const auto parts = in_parts(p)) {
@@ -131,13 +140,13 @@ inline void multiply(Cuda& device, const Product& p) {
   if (p.K > 0) {
     (void)multiply_with(device, p, CublasEpilogue::none, nullptr);
   } else if (!p.accumulate) {
-    device.clear(p.c.data, p.M * p.ldc * size_of(p.c.type));
+    clear_result(device, p);
   }
   if (p.bias != nullptr) device.for_rows(p.M, p.N, AddBiasRow{p.bias, p.c, p.N, p.ldc});
 }
 
 inline bool multiply_relu(Cuda& device, const Product& p) {
-  return is_one_product(device, p) && p.bias != nullptr &&
+  return p.K > 0 && is_one_product(device, p) && p.bias != nullptr &&
          multiply_with(device, p, CublasEpilogue::bias_relu, p.bias);
 }
 
@@ -148,7 +157,7 @@ inline bool multiply_and_sum(Cuda& device, const Product& p, float* sums) {
     return multiply_and_sum(device, parts->most, sums) &&
            multiply_and_sum(device, parts->rest, sums + parts->most.M);
   }
-  return is_one_product(device, p) && !p.accumulate &&
+  return p.K > 0 && is_one_product(device, p) && !p.accumulate &&
          p.factor_type_on(device) != FloatType::float32 &&
          multiply_with(device, p, CublasEpilogue::sums_of_b, sums);
 }
