@@ -77,7 +77,7 @@ class AveragedRanks : public parallel::OverRanks<C> {
     auto report = state_.update(on_all, recipe_, std::move(sums), mine, rate);
     if (state_.steps() % period_ == 0) average();
     report.loss = parallel::total_over_ranks(*this->communicator_, turn.all_losses(),
-                                             state_.steps(), batch, rate);
+                                             state_.steps(), parallel::GivenBatches(batch), rate);
     return report;
   }
   // [step]
@@ -89,7 +89,8 @@ class AveragedRanks : public parallel::OverRanks<C> {
     std::vector<parallel::LossSum> losses(static_cast<std::size_t>(recipe_.micro_batches));
     runner_.evaluate(recipe_, weft::share(recipe_.micro_batches, ranks(), rank()), batch,
                      values().data(), losses);
-    return parallel::total_over_ranks(*this->communicator_, losses, comm::Purpose::none, batch);
+    return parallel::total_over_ranks(*this->communicator_, losses, comm::Purpose::none,
+                                      parallel::GivenBatches(batch));
   }
   // [evaluate]
 

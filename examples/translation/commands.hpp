@@ -187,16 +187,18 @@ template <class Strategy>
 struct LoadedModel {
   weft::train::RunFolder folder;
   Vocabularies words;
+  std::string path;  // of the model
   Strategy devices;
   typename Strategy::Type strategy;
 
   LoadedModel(const Options& options, const TranslateOptions& translate)
       : folder(model_folder(translate.folder)),
         words(load_vocabularies(folder, Subwords(folder))),
+        path(model_path(folder, translate.model)),
         devices(options.devices, options.threads),
-        strategy(devices.make(objective_for(path(translate)), weft::optim::Adam(), {})) {
-    const auto metadata = weft::train::load_model(strategy, path(translate));
-    check_fingerprints(metadata, words, path(translate));
+        strategy(devices.make(objective(), weft::optim::Adam(), {})) {
+    const auto metadata = weft::train::load_model(strategy, path);
+    check_fingerprints(metadata, words, path);
     weft::train::set_product_precision(strategy, translate.product_precision);
   }
 
@@ -207,12 +209,8 @@ struct LoadedModel {
     return folder;
   }
 
-  [[nodiscard]] std::string path(const TranslateOptions& translate) const {
-    return model_path(folder, translate.model);
-  }
-
   //! The longest sentence that a model takes is a choice of its training.
-  [[nodiscard]] typename Strategy::Type::Objective objective_for(const std::string& path) const {
+  [[nodiscard]] typename Strategy::Type::Objective objective() const {
     const weft::io::SafetensorsFile file(path);
     const auto longest = weft::train::number_in(file.metadata(), path, "longest");
     return typename Strategy::Type::Objective(

@@ -390,7 +390,32 @@ TEST_CASE("ranks that were given other batches or rates are told so, before any 
       Catch::StartsWith("the ranks differ: rank 0 was given a batch with the fingerprint "));
   CHECK(error([](std::size_t) { return random_translations(13, 1); },
               [](std::size_t rank) { return rank == 0 ? 0.5 : 0.25; }) ==
-        "the ranks differ: rank 0 was given the learning rate 0.5, rank 1 0.25" + whole);
+        "the ranks differ: rank 0 was given the learning rate 0.5, rank 1 0.25");
+}
+
+TEST_CASE("ranks that accumulated other batches are told so, also of numbers that are near") {
+  //! A batch that tells itself by a small number.
+  struct Numbered : train::DeviceBatch {
+    Numbered(const data::TranslationBatch& batch, std::uint64_t told)
+        : train::DeviceBatch(batch), number(told) {}
+    [[nodiscard]] std::uint64_t fingerprint() const { return number; }
+    std::uint64_t number;
+  };
+  const auto batch = random_translations(13, 1);
+  std::vector<std::string> said(2);
+  comm::launch_threads(2, patience, [&](ThreadCommunicator& communicator) {
+    Cpu device;
+    Distributed<Zero<0>> strategy(device, communicator, small_objective(), optim::Adam(),
+                                  recipe_of(2), small_buckets);
+    const auto rank = static_cast<std::size_t>(communicator.rank());
+    strategy.step(Numbered(batch, 16), 0.5);
+    strategy.accumulate(Numbered(batch, 16 + rank));
+    said[rank] =
+        message_of<comm::RanksDiffer>([&] { return strategy.step(Numbered(batch, 16), 0.5); });
+    strategy.step(Numbered(batch, 16), 0.5);  // nobody was ended, and nothing is left of it
+  });
+  CHECK_THAT(said[0], Catch::Contains("was given a batch with the fingerprint "));
+  CHECK(said[0] == said[1]);
 }
 
 TEST_CASE("an update that is not finite is left out on all ranks") {

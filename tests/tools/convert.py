@@ -358,6 +358,13 @@ class Marian(WithFolder):
             self.assertIn(message, self.refused("marian-to-weft", self.model, self.out))
             shutil.copy(DATA / "marian" / "config.json", self.model)
 
+    def test_what_is_null_is_what_is_not_there(self):
+        self.edit("config.json", decoder_vocab_size=None)
+        self.converted("marian-to-weft", self.model, self.out)
+        shutil.rmtree(self.out)
+        self.edit("config.json", d_model=None)
+        self.assertIn("d_model is missing", self.refused("marian-to-weft", self.model, self.out))
+
     def test_searches_that_weft_does_not_follow_are_said(self):
         self.edit("generation_config.json", early_stopping=True, no_repeat_ngram_size=3,
                   forced_eos_token_id=None)
@@ -369,6 +376,8 @@ class Marian(WithFolder):
         for values, message in (
                 ({"bad_words_ids": [[39], [1, 2]]}, "bad_words_ids has [1, 2]"),
                 ({"bad_words_ids": [1]}, "bad_words_ids has 1"),
+                ({"renormalize_logits": "x"}, "renormalize_logits is 'x'"),
+                ({"length_penalty": 10**400}, "length_penalty is 1000"),
                 ({"num_beams": 0}, "num_beams is 0"), ({"max_length": "x"}, "max_length is 'x'"),
                 ({"length_penalty": "x"}, "length_penalty is 'x'")):
             shutil.copy(DATA / "marian" / "generation_config.json", self.model)

@@ -56,7 +56,7 @@ struct Course {
   data::ParallelCorpus train = random_corpus(22, 1), valid = random_corpus(9, 2);
   Log log;
 
-  [[nodiscard]] TrainerHooks hooks(index_t interrupt_after = 0) {
+  [[nodiscard]] TrainerHooks hooks(index_t interrupt_after = -1) {
     TrainerHooks hooks;
     auto updates = std::make_shared<index_t>(0);
     hooks.after_update = [this, updates](const UpdateReport& report) {
@@ -231,7 +231,7 @@ TEST_CASE("updates and epochs are counted, and each is reported once") {
   auto trainer = course.trainer(one.strategy, folder.path("run"), {.max_epochs = 2}, hooks);
   CHECK(trainer.run() == Ended::max_epochs);
   CHECK(scores == 2);
-  CHECK(questions == 2 * batches);
+  CHECK(questions == 2 * (batches + 1));  // after each update and each evaluation
   REQUIRE(updates.size() == 2 * batches);
   REQUIRE(epochs.size() == 2);
 
@@ -558,6 +558,25 @@ TEST_CASE("a run that was ended while it evaluated goes on with that") {
   CHECK(trainer.epochs() == 2);
   CHECK(course.log == whole.log);
   CHECK(files_in(files.path()) == files_in(folder.path("whole")));
+}
+
+TEST_CASE("a signal while the last epoch is evaluated ends the run as interrupted") {
+  const TemporaryFolder folder;
+  Course course;
+  OneDevice<> one;
+  bool signal = false;
+  auto hooks = course.hooks();
+  hooks.score = [&] {
+    signal = true;
+    return 0.5;
+  };
+  hooks.interrupted = [&] { return signal; };
+  auto trainer = course.trainer(one.strategy, folder.path("run"), {.max_epochs = 1}, hooks);
+  CHECK(trainer.run() == Ended::interrupted);
+  CHECK(trainer.epochs() == 1);
+  signal = false;
+  CHECK(trainer.run() == Ended::max_epochs);
+  CHECK(std::ssize(course.log.losses) == batches);
 }
 
 TEST_CASE("scores are not compared with the losses of a run that had none") {

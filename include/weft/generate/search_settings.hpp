@@ -3,6 +3,7 @@
 //! @file How to search for translations.
 #pragma once
 
+#include <cmath>
 #include <vector>
 
 #include <weft/core/error.hpp>

@@ -15,8 +15,8 @@
 
 namespace weft::ops::detail {
 
-//! Where the host can read the ids, that each lies in 0 to `rows` - 1, or is `ignored`. A GPU's
-//! kernels see to it themselves, by `expect_id`.
+//! On a Cpu, that each id lies in 0 to `rows` - 1, or is `ignored`. A GPU's kernels see to it
+//! themselves, by `expect_id`; on other devices nobody does.
 //!
 //! **Errors.** ArgumentError with the first that does not, and where it stands.
 template <class D>

@@ -94,8 +94,8 @@ struct CrossEntropyRow {
 //! it may be `logits`, or a `Factor`'s target. Rows of both may have gaps between them.
 //! **Cost.** Reads NV twice, with a gradient three times and writes it once, a row at a time from
 //! cache; a GPU reads once less, and rows of up to 32,768 logits, which its registers hold, once.
-//! **Errors.** ShapeError unless they fit. ArgumentError for a label outside 0 to V - 1 that is not
-//! ignored; a GPU's kernel faults.
+//! **Errors.** ShapeError unless they fit. On a Cpu ArgumentError for a label outside 0 to V - 1
+//! that is not ignored; a GPU's kernel faults.
 //! **Source.** Szegedy et al. 2016, section 7; the same as PyTorch's `label_smoothing`.
 template <class D>
 void cross_entropy(D& device, const FactorView& logits, View<const float> bias,

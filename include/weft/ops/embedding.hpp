@@ -63,8 +63,8 @@ void check_positions(const char* operation, const SequenceLayout<D>& layout, ind
 //!
 //! **Shapes.** ids, keys: (N). table: (V, C). positions: (T, C), or empty for none; T must exceed
 //! every position. y: (N, C).
-//! **Errors.** ShapeError unless they fit, and if a sequence is longer than T. ArgumentError for an
-//! id outside 0 to V - 1; a GPU's kernel faults.
+//! **Errors.** ShapeError unless they fit, and if a sequence is longer than T. On a Cpu
+//! ArgumentError for an id outside 0 to V - 1; a GPU's kernel faults.
 template <class D>
 void embedding(D& device, const DropoutMask& mask, const SequenceLayout<D>& layout,
                View<const token_t> ids, View<const float> table, float scale,

@@ -12,6 +12,7 @@
 
 #include <weft/core/index.hpp>
 #include <weft/core/philox.hpp>
+#include <weft/parallel/given_batches.hpp>
 #include <weft/parallel/loss_sum.hpp>
 #include <weft/parallel/recipe.hpp>
 
@@ -31,6 +32,7 @@ class AccumulatedBatches {
       if (kept_) return;
       batches_->count_ = 0;
       batches_->losses_.clear();
+      batches_->given_ = {};
     }
 
     //! Whether it is the update's first batch.
@@ -49,6 +51,9 @@ class AccumulatedBatches {
     }
     //! The losses of the update's micro-batches so far, in their order.
     [[nodiscard]] std::span<LossSum> all_losses() const { return batches_->losses_; }
+
+    //! The batches of the update so far, for ranks that compare them: a strategy adds each.
+    [[nodiscard]] GivenBatches& given() const { return batches_->given_; }
 
     //! Another batch of the update follows.
     void keep() { kept_ = true; }
@@ -78,6 +83,7 @@ class AccumulatedBatches {
   index_t loads_ = 0;
   index_t count_ = 0;
   std::vector<LossSum> losses_;
+  GivenBatches given_;
 };
 
 //! The sum of the losses of micro-batches, in their order.

@@ -106,6 +106,7 @@ class DistributedDataParallel : public OverRanks<C> {
   void accumulate(const B& batch) {
     static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
     auto turn = batches_.begin(recipe_, state_.loads());
+    turn.given().add(batch);
     with_parameters(nn::Mode::train, state_.steps(), batch.size(), [&] {
       runner_.accumulate(recipe_, lanes(), batch, turn.is_first(), state_.read_values().data(),
                          turn.key(recipe_.seed, state_.steps()), turn.losses(),
@@ -117,12 +118,14 @@ class DistributedDataParallel : public OverRanks<C> {
   //! One update from a batch, at a learning rate.
   //!
   //! **Errors.** Error while what `whole_values` returned lives; comm::RanksDiffer if the ranks
-  //! were given other batches or rates.
+  //! were given other batches or rates; comm::CommunicatorAborted where that made messages that do
+  //! not fit, or a rank wait, before it was found.
   template <class B>
   StepReport step(const B& batch, double rate) {
     static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
     this->expect_no_whole();
     const auto turn = batches_.begin(recipe_, state_.loads());
+    turn.given().add(batch);
     const index_t number = state_.steps();
     exchange_.begin(number);
     with_parameters(nn::Mode::train, number, batch.size(), [&] {
@@ -136,7 +139,7 @@ class DistributedDataParallel : public OverRanks<C> {
       const auto on_all = [this](const auto& f) { f(*device_, 0, 1); };
       const auto made = state_.apply(
           on_all, recipe_, exchange_.sums(), squares,
-          total_over_ranks(*communicator_, turn.all_losses(), number, batch, rate), rate);
+          total_over_ranks(*communicator_, turn.all_losses(), number, turn.given(), rate), rate);
       if (replicates_sharded_values() && !made.skipped) exchange_.gather(state_.values().data());
       return made;
     });
@@ -154,7 +157,7 @@ class DistributedDataParallel : public OverRanks<C> {
       runner_.evaluate(recipe_, evaluated_by(rank()), batch, state_.read_values().data(), losses,
                        rounded_values());
     });
-    return total_over_ranks(*communicator_, losses, comm::Purpose::none, batch);
+    return total_over_ranks(*communicator_, losses, comm::Purpose::none, GivenBatches(batch));
   }
 
   using OverRanks<C>::rank;

@@ -112,6 +112,8 @@ class OverRanks {
     };
     try {
       return f();
+    } catch (const comm::RanksDiffer&) {  // all of them find that
+      throw;
     } catch (const Error& error) {  // if it is these ranks' CommunicatorAborted, they know
       end(error.message());
       throw;

@@ -131,6 +131,7 @@ class PipelineParallel : public OverRanks<C> {
   void accumulate(const B& batch) {
     static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
     auto turn = batches_.begin(recipe_, state_.loads());
+    turn.given().add(batch);
     train(batch, turn);
     turn.keep();
   }
@@ -138,12 +139,14 @@ class PipelineParallel : public OverRanks<C> {
   //! One update from a batch, at a learning rate.
   //!
   //! **Errors.** Error while what `whole_values` returned lives; comm::RanksDiffer if the ranks
-  //! were given other batches or rates.
+  //! were given other batches or rates; comm::CommunicatorAborted where that made messages that do
+  //! not fit, or a rank wait, before it was found.
   template <class B>
   StepReport step(const B& batch, double rate) {
     static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
     this->expect_no_whole();
     const auto turn = batches_.begin(recipe_, state_.loads());
+    turn.given().add(batch);
     const index_t number = state_.steps();
     train(batch, turn);
     auto report = this->together([&] {
@@ -155,7 +158,7 @@ class PipelineParallel : public OverRanks<C> {
       const auto on_all = [this](const auto& f) { f(*device_, 0, 1); };
       const auto made = state_.apply(
           on_all, recipe_, gradients_.data(), squares,
-          total_over_ranks(*communicator_, turn.all_losses(), number, batch, rate), rate);
+          total_over_ranks(*communicator_, turn.all_losses(), number, turn.given(), rate), rate);
       if (!made.skipped) {
         if (shard != Shard::nothing) exchange_.gather(state_.values().data());
         move_tied_values();
@@ -174,7 +177,7 @@ class PipelineParallel : public OverRanks<C> {
     run(batch,
         {.values = state_.values().data(), .weights = weights_.round(state_.values().data())},
         losses);
-    return total_over_ranks(*communicator_, losses, comm::Purpose::none, batch);
+    return total_over_ranks(*communicator_, losses, comm::Purpose::none, GivenBatches(batch));
   }
 
   //! Appends what this rank's stages do from now on to a trace, which outlives this or the next

@@ -15,42 +15,29 @@
 #include <weft/comm/communicator.hpp>
 #include <weft/core/index.hpp>
 #include <weft/parallel/accumulated_batches.hpp>
+#include <weft/parallel/given_batches.hpp>
 #include <weft/parallel/loss_sum.hpp>
 
 namespace weft::parallel {
-
-namespace detail {
-
-//! What all ranks have to be given alike.
-struct GivenToRanks {
-  const char* name;
-  double number;
-};
-
-//! A batch's fingerprint, if it has one, as far as a double holds it.
-template <class B>
-double contents_of(const B& batch) {
-  if constexpr (requires { batch.fingerprint(); }) {
-    constexpr int bits_to_lose = 64 - 53;
-    return static_cast<double>(static_cast<std::uint64_t>(batch.fingerprint()) >> bits_to_lose);
-  } else {
-    return 0.0;
-  }
-}
-
-}  // namespace detail
 
 //! The sum of the losses of all micro-batches of a batch, in their order. Each was computed on one
 //! rank; the others have zeros there. All ranks call it, and have all afterwards.
 //!
 //! **Errors.** comm::RanksDiffer, on every rank, if they were given other batches or rates.
-template <comm::Communicator C, class B>
+template <comm::Communicator C>
 [[nodiscard]] LossSum total_over_ranks(C& communicator, std::span<LossSum> losses, index_t update,
-                                       const B& batch, double rate = 0.0) {
-  const detail::GivenToRanks given[] = {
-      {"a batch of size", static_cast<double>(batch.size())},
-      {"a batch with the fingerprint", detail::contents_of(batch)},
-      {"the learning rate", rate}};
+                                       const GivenBatches& batches, double rate = 0.0) {
+  struct Given {
+    const char* name;
+    double number;
+    const char* remark;
+  };
+  const char* const whole = "; each is given the whole batch, and computes its part";
+  constexpr int bits_to_lose = 64 - 53;  // for a double
+  const Given given[] = {{"a batch of size", static_cast<double>(batches.size()), whole},
+                         {"a batch with the fingerprint",
+                          static_cast<double>(batches.fingerprint() >> bits_to_lose), whole},
+                         {"the learning rate", rate, ""}};
   const auto ranks = static_cast<std::size_t>(communicator.size());
   std::vector<double> numbers;
   for (const LossSum& loss : losses) {
@@ -74,7 +61,7 @@ template <comm::Communicator C, class B>
       if (are_equal || (std::isnan(given_to(rank, i)) && std::isnan(given_to(0, i)))) continue;
       throw comm::RanksDiffer(text("the ranks differ: rank 0 was given ", given[i].name, " ",
                                    given_to(0, i), ", rank ", rank, " ", given_to(rank, i),
-                                   "; each is given the whole batch, and computes its part"));
+                                   given[i].remark));
     }
   }
   for (std::size_t m = 0; m < losses.size(); ++m) {

@@ -73,6 +73,11 @@ template <int begin, int end, class... Ms>
 template <class... Ms>
 inline constexpr int count_of = static_cast<int>(sizeof...(Ms));
 
+template <class Model>
+concept IsSequential = requires(const Model& model) {
+  []<class... Ms>(const nn::Sequential<Ms...>&) {}(model);
+};
+
 }  // namespace detail
 
 //! Cuts a model into a Pipe of `stages` stages that cost about the same. `loss_parameters` is what
@@ -96,7 +101,7 @@ template <Schedule S, int stages, index_t loss_parameters = 0, class... Ms>
 
 //! For another model: an error that says what is taken.
 template <Schedule S, int stages, index_t loss_parameters = 0, class Model>
-constexpr void split(const Model&) {
+requires(!detail::IsSequential<Model>) constexpr void split(const Model&) {
   static_assert(sizeof(Model) == 0,
                 "split takes an nn::Sequential; nn::steps_of(transformer) makes one of a "
                 "Transformer");

@@ -111,9 +111,9 @@ concept TrainingData = requires(const T& data, const typename T::Batch& batch,
 //! same. Files are written by the first rank, or by all, each its shard, where a rank has no more
 //! than that.
 //!
-//! After every epoch the model is validated and the run's state saved; the best model so far is
-//! kept, as are the last few. So it is where `max_updates` ends a run within an epoch. A run that
-//! was saved goes on with the same bits.
+//! After every epoch the run's state is saved, the model validated, and the state saved with what
+//! that found; the best model so far is kept, as are the last few. So it is where `max_updates`
+//! ends a run within an epoch. A run that was saved goes on with the same bits.
 template <class Strategy, class Schedule, TrainingData Data>
 class Trainer {
  public:
@@ -182,7 +182,11 @@ class Trainer {
     auto loader = data_.loader(strategy_->recipe().seed, position_);
     typename Data::Batch batch;
     for (;;) {
-      if (epoch_ends_) end_epoch();
+      if (epoch_ends_) {
+        end_epoch();
+        if (is_interrupted())
+          return Ended::interrupted;  // an evaluation may take long; it is saved
+      }
       if (const auto ended = finished()) {
         if (position_.batch > 0 && !ends_within_epoch_) end_within_epoch();
         return *ended;
@@ -209,11 +213,10 @@ class Trainer {
         hooks_.after_update({strategy_->state().updates(), epoch + 1, number,
                              loader.batches_in_epoch(), rate_, step});
       }
-      if (strategy_->on_any_rank(hooks_.interrupted && hooks_.interrupted())) {
+      if (is_interrupted()) {
         save();
         return Ended::interrupted;
       }
-      if (epoch_ends_) end_epoch();
       if (skipped_in_a_row_ == most_skipped) {
         skipped_in_a_row_ = 0;
         throw Error(text("no update for ", most_skipped, " batches, after update ",
@@ -254,6 +257,11 @@ class Trainer {
                                      path.empty() ? "" : path + ": ", error.message()),
                                 error.parameter());
     }
+  }
+
+  //! All ranks ask.
+  [[nodiscard]] bool is_interrupted() {
+    return strategy_->on_any_rank(hooks_.interrupted && hooks_.interrupted());
   }
 
   [[nodiscard]] EarlyStoppingOptions stopping_options() const {

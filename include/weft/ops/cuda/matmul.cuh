@@ -146,7 +146,7 @@ inline void multiply(Cuda& device, const Product& p) {
 }
 
 inline bool multiply_relu(Cuda& device, const Product& p) {
-  return p.K > 0 && is_one_product(device, p) && p.bias != nullptr &&
+  return is_one_product(device, p) && p.bias != nullptr &&
          multiply_with(device, p, CublasEpilogue::bias_relu, p.bias);
 }
 
@@ -157,7 +157,7 @@ inline bool multiply_and_sum(Cuda& device, const Product& p, float* sums) {
     return multiply_and_sum(device, parts->most, sums) &&
            multiply_and_sum(device, parts->rest, sums + parts->most.M);
   }
-  return p.K > 0 && is_one_product(device, p) && !p.accumulate &&
+  return is_one_product(device, p) && !p.accumulate &&
          p.factor_type_on(device) != FloatType::float32 &&
          multiply_with(device, p, CublasEpilogue::sums_of_b, sums);
 }
