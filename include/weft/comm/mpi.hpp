@@ -352,6 +352,9 @@ int launch_mpi(Timeout timeout, const Program& program) {
     MPI_Abort(MPI_COMM_WORLD, aborted_status);
   }
   const Deadline deadline("MPI_Finalize", timeout);
+  // A rank that aborts while others are in MPI_Finalize breaks a fence of PMIx, in which the mpirun of
+  // Open MPI 4.1 then crashes or hangs (7 of 192 runs on a busy machine): all ranks enter it together.
+  MPI_Barrier(MPI_COMM_WORLD);
   communicator.reset();
   MPI_Finalize();
   return 0;
