@@ -312,7 +312,7 @@ class Cuda {
   template <class... Parameters, class... Arguments>
   void launch(const char* name, const CudaGrid& grid, void (*kernel)(Parameters...),
               Arguments&&... arguments) {
-    constexpr index_t most = 2147483647, most_across = 65535;
+    constexpr index_t most = CudaGrid::most, most_across = CudaGrid::most_across;
     if (grid.x > most || grid.y > most_across || grid.z > most_across) {
       throw CudaError(text(name, ": ", grid.x, " x ", grid.y, " x ", grid.z,
                            " blocks, a GPU takes ", most, " x ", most_across, " x ", most_across));

@@ -21,10 +21,13 @@ namespace weft {
 
 //! How many threads run a kernel, and what those of a block share.
 struct CudaGrid {
-  index_t x;                 //!< blocks, at most 2^31 - 1
+  static constexpr index_t most = 2147483647;    //!< blocks of `x` that a GPU takes
+  static constexpr index_t most_across = 65535;  //!< blocks of `y`, and of `z`
+
+  index_t x;                 //!< blocks
   dim3 threads;              //!< of a block
-  index_t y = 1;             //!< blocks, at most 65,535
-  index_t z = 1;             //!< blocks, at most 65,535
+  index_t y = 1;             //!< blocks
+  index_t z = 1;             //!< blocks
   index_t shared_bytes = 0;  //!< of a block, which finds them by `ptx::launched_memory`
 };
 

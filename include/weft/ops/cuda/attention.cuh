@@ -114,6 +114,19 @@ inline CudaGrid attention_grid(const AttentionProblem<Cuda>& p, const SequenceLa
           .shared_bytes = 4 * index_t{words}};
 }
 
+//! Queues a kernel for all blocks of an attention's grid: for more sequences than a grid takes in
+//! one go, once for each part of them.
+template <class... Parameters, class... Arguments>
+void launch_for_sequences(Cuda& device, const char* name, const CudaGrid& grid,
+                          void (*kernel)(CudaHead, Parameters...), const CudaHead& head,
+                          const Arguments&... arguments) {
+  for (index_t first = 0; first < grid.z; first += CudaGrid::most_across) {
+    CudaGrid part = grid;
+    part.z = std::min(grid.z - first, CudaGrid::most_across);
+    device.launch(name, part, kernel, head.from_sequence(first), arguments...);
+  }
+}
+
 //! Queues it for heads of so many columns and any sequences.
 template <class Products, int Columns>
 void launch_attention(Cuda& device, const AttentionForward<Cuda>& a) {
@@ -123,9 +136,9 @@ void launch_attention(Cuda& device, const AttentionForward<Cuda>& a) {
   const auto words = [=](int rows) { return query_words<Products, Columns, 1>(rows, stages); };
   const int rows = attention_block_rows<Products, attention_warps<Products, Columns>>(
       queries.longest, device.shared_bytes_of_block(), words);
-  device.launch("attention", attention_grid(a.problem, queries, rows, words(rows)),
-                attention_kernel<Products, Columns>, CudaHead(a.problem, stages), a.q, a.k, a.v,
-                a.out, a.log_sums);
+  launch_for_sequences(device, "attention", attention_grid(a.problem, queries, rows, words(rows)),
+                       attention_kernel<Products, Columns>, CudaHead(a.problem, stages), a.q, a.k,
+                       a.v, a.out, a.log_sums);
 }
 
 //! Queues it for heads of so many columns and any sequences.
@@ -142,10 +155,10 @@ void launch_attention_gradients(Cuda& device, const AttentionBackward<Cuda>& a) 
   };
   const int query_rows = attention_block_rows<Products, attention_warps<Products, Columns>>(
       queries.longest, shared_bytes, words_of_queries);
-  device.launch("attention_backward for queries",
-                attention_grid(a.problem, queries, query_rows, words_of_queries(query_rows)),
-                attention_query_gradients<Products, Columns>, CudaHead(a.problem, of_keys), a.q,
-                a.k, a.v, a.out, a.log_sums, deltas.data(), a.dout, a.dq);
+  launch_for_sequences(device, "attention_backward for queries",
+                       attention_grid(a.problem, queries, query_rows, words_of_queries(query_rows)),
+                       attention_query_gradients<Products, Columns>, CudaHead(a.problem, of_keys),
+                       a.q, a.k, a.v, a.out, a.log_sums, deltas.data(), a.dout, a.dq);
   const int of_queries =
       used_stages<Products, Columns>(key_stages<Products, Columns>, queries.longest);
   const auto words_of_keys = [=](int rows) {
@@ -153,8 +166,8 @@ void launch_attention_gradients(Cuda& device, const AttentionBackward<Cuda>& a) 
   };
   const int key_rows = attention_block_rows<Products, key_warps<Products, Columns>>(
       keys.longest, shared_bytes, words_of_keys);
-  device.launch(
-      "attention_backward for keys",
+  launch_for_sequences(
+      device, "attention_backward for keys",
       attention_grid(a.problem, keys, key_rows, words_of_keys(key_rows), key_sharers<Columns>),
       attention_key_gradients<Products, Columns>, CudaHead(a.problem, of_queries), a.q, a.k, a.v,
       a.log_sums, deltas.data(), a.dout, a.dk, a.dv);
@@ -200,8 +213,9 @@ void attention_forward(Cuda& device, const AttentionForward<Cuda>& a, Head size)
       [&]<class Products, int columns>(Products, std::integral_constant<int, columns>) {
         const bool is_short = with_short_grid<Products, columns, 1>(
             device, a.problem, [&]<int R>(std::integral_constant<int, R>, const CudaGrid& grid) {
-              device.launch("attention", grid, attention_short_kernel<Products, columns, R>,
-                            CudaHead(a.problem, 1), a.q, a.k, a.v, a.out, a.log_sums);
+              launch_for_sequences(device, "attention", grid,
+                                   attention_short_kernel<Products, columns, R>,
+                                   CudaHead(a.problem, 1), a.q, a.k, a.v, a.out, a.log_sums);
             });
         if (!is_short) launch_attention<Products, columns>(device, a);
       });
@@ -215,9 +229,10 @@ void attention_backward(Cuda& device, const AttentionBackward<Cuda>& a, Head siz
       [&]<class Products, int columns>(Products, std::integral_constant<int, columns>) {
         const bool is_short = with_short_grid<Products, columns, 2>(
             device, a.problem, [&]<int R>(std::integral_constant<int, R>, const CudaGrid& grid) {
-              device.launch("attention_backward", grid,
-                            attention_short_gradients<Products, columns, R>, CudaHead(a.problem, 1),
-                            a.q, a.k, a.v, a.log_sums, a.dout, a.dq, a.dk, a.dv);
+              launch_for_sequences(device, "attention_backward", grid,
+                                   attention_short_gradients<Products, columns, R>,
+                                   CudaHead(a.problem, 1), a.q, a.k, a.v, a.log_sums, a.dout, a.dq,
+                                   a.dk, a.dv);
             });
         if (!is_short) launch_attention_gradients<Products, columns>(device, a);
       });

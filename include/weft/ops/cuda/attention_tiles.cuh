@@ -34,6 +34,13 @@ struct CudaHead {
         query_keys(p.query_layout->keys.data()),
         stages(used) {}
 
+  //! The same where a grid's first sequence is another one.
+  [[nodiscard]] CudaHead from_sequence(index_t first) const {
+    CudaHead head = *this;
+    head.query_starts += first, head.key_starts += first;
+    return head;
+  }
+
   //! The channel where this block's head begins.
   [[nodiscard]] __device__ index_t channel() const { return blockIdx.y * head_size; }
 
