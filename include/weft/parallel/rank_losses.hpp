@@ -3,10 +3,10 @@
 //! @file The loss of a batch of which each rank has computed a part, and whether it was one batch.
 #pragma once
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <span>
 #include <vector>
 
@@ -20,50 +20,63 @@
 
 namespace weft::parallel {
 
+namespace detail {
+
+//! A number that all ranks have to be given alike.
+struct GivenNumber {
+  const char* name;
+  double number;
+  const char* remark = "";
+};
+
+//! `batches` and `rate` as numbers.
+inline std::array<GivenNumber, 3> numbers_of(const GivenBatches& batches, double rate) {
+  const char* const whole = "; each is given the whole batch, and computes its part";
+  constexpr int bits_to_lose = 64 - 53;  // for a double
+  return {{{"a batch of size", static_cast<double>(batches.size()), whole},
+           {"a batch with the fingerprint",
+            static_cast<double>(batches.fingerprint() >> bits_to_lose), whole},
+           {"the learning rate", rate}}};
+}
+
+//! `of_ranks`: what each rank was given, one rank after another; `given` names it.
+//!
+//! **Errors.** comm::RanksDiffer if a rank was given other numbers than the first.
+inline void expect_same(std::span<const GivenNumber> given, std::span<const double> of_ranks) {
+  for (std::size_t n = given.size(); n < of_ranks.size(); ++n) {
+    const GivenNumber& which = given[n % given.size()];
+    const double first = of_ranks[n % given.size()], number = of_ranks[n];
+    if (number == first || (std::isnan(number) && std::isnan(first))) continue;
+    throw comm::RanksDiffer(text("the ranks differ: rank 0 was given ", which.name, " ", first,
+                                 ", rank ", n / given.size(), " ", number, which.remark));
+  }
+}
+
+}  // namespace detail
+
 //! The sum of the losses of all micro-batches of a batch, in their order. Each was computed on one
-//! rank; the others have zeros there. All ranks call it, and have all afterwards.
+//! rank; the others have zeros there. All ranks call it, and have all afterwards. What they were
+//! given travels with the losses, not in a message of its own.
 //!
 //! **Errors.** comm::RanksDiffer, on every rank, if they were given other batches or rates.
 template <comm::Communicator C>
 [[nodiscard]] LossSum total_over_ranks(C& communicator, std::span<LossSum> losses, index_t update,
                                        const GivenBatches& batches, double rate = 0.0) {
-  struct Given {
-    const char* name;
-    double number;
-    const char* remark;
-  };
-  const char* const whole = "; each is given the whole batch, and computes its part";
-  constexpr int bits_to_lose = 64 - 53;  // for a double
-  const Given given[] = {{"a batch of size", static_cast<double>(batches.size()), whole},
-                         {"a batch with the fingerprint",
-                          static_cast<double>(batches.fingerprint() >> bits_to_lose), whole},
-                         {"the learning rate", rate, ""}};
-  const auto ranks = static_cast<std::size_t>(communicator.size());
+  const auto given = detail::numbers_of(batches, rate);
   std::vector<double> numbers;
   for (const LossSum& loss : losses) {
     numbers.push_back(loss.loss.value());
     numbers.push_back(static_cast<double>(loss.tokens.value()));
   }
-  const std::size_t first_given = numbers.size();
-  numbers.resize(first_given + std::size(given) * ranks);
-  const auto given_to = [&](std::size_t rank, std::size_t i) -> double& {
-    return numbers[first_given + rank * std::size(given) + i];
-  };
-  for (std::size_t i = 0; i < std::size(given); ++i) {
-    given_to(static_cast<std::size_t>(communicator.rank()), i) = given[i].number;
-  }
   // Every other rank has zeros there: the sum is the number itself.
-  comm::all_reduce(communicator, std::span(numbers),
-                   {"all_reduce", "losses", comm::Purpose::none, update});
-  for (std::size_t rank = 1; rank < ranks; ++rank) {
-    for (std::size_t i = 0; i < std::size(given); ++i) {
-      const bool are_equal = given_to(rank, i) == given_to(0, i);
-      if (are_equal || (std::isnan(given_to(rank, i)) && std::isnan(given_to(0, i)))) continue;
-      throw comm::RanksDiffer(text("the ranks differ: rank 0 was given ", given[i].name, " ",
-                                   given_to(0, i), ", rank ", rank, " ", given_to(rank, i),
-                                   given[i].remark));
+  for (int rank = 0; rank < communicator.size(); ++rank) {
+    for (const auto& [name, number, remark] : given) {
+      numbers.push_back(rank == communicator.rank() ? number : 0.0);
     }
   }
+  comm::all_reduce(communicator, std::span(numbers),
+                   {"all_reduce", "losses", comm::Purpose::none, update});
+  detail::expect_same(given, std::span(numbers).subspan(2 * losses.size()));
   for (std::size_t m = 0; m < losses.size(); ++m) {
     losses[m] = {Sum<of::Loss>(numbers[2 * m]),
                  Count<of::Tokens>(static_cast<index_t>(numbers[2 * m + 1]))};
