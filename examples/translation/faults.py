@@ -6,6 +6,7 @@
 
 Each run has to end soon, leave no process, and go on to the bytes of a run that nobody disturbed.
 """
+import concurrent.futures
 import os
 import pathlib
 import re
@@ -22,6 +23,7 @@ RANKS = 3
 TIMEOUT_S = 4
 MOST_S = TIMEOUT_S + 5 + 3  # until every rank has ended
 EPOCHS = 6
+AT_ONCE = 2  # runs: they wait most of the time
 STARTED = "strategy zero2"
 
 
@@ -97,6 +99,43 @@ class Runs:
         return {path.name: path.read_bytes() for path in (self.folder / model).iterdir()}
 
 
+def disturb(runs, seed, training_s, whole):
+    """Whether a run noticed that one of its ranks was killed or stopped; whole: the files of one without."""
+    choice = random.Random(seed)
+    model, rank = f"run-{seed}", choice.randrange(RANKS)
+    fault = choice.choice((signal.SIGKILL, signal.SIGSTOP))
+    run = runs.start(model)
+    begun = runs.wait_for_training(run)
+    time.sleep(choice.uniform(0.0, 0.8) * training_s)
+    victim = runs.processes(model).get(rank)
+    if victim is not None:
+        os.kill(victim, fault)
+    left = runs.wait_for_ranks_to_end(model)
+    # Where the moment came after the last message, the others have ended well, and nobody but
+    # mpirun waits for the one that stands still.
+    stopped_last = fault == signal.SIGSTOP and set(left) == {rank}
+    if stopped_last:
+        fault = signal.SIGKILL
+        os.kill(victim, fault)
+    code, said = runs.finish(run, 60)
+    said = begun + said
+    what = f"seed {seed}, {fault.name} to rank {rank}: {code}, {said}"
+    if stopped_last:
+        check("has not entered" not in said, f"the other ranks ended well, {what}")
+    else:
+        check(not left, f"all ranks end in {MOST_S} s, not {sorted(left)}, {what}")
+    check(not runs.processes(model), f"nobody stays behind, {what}")
+    disturbed = code != 0
+    if disturbed:
+        named = f"rank {rank} has not entered" if fault == signal.SIGSTOP else "signal 9"
+        check(named in said, f"the rank is named, {what}")
+        resume = ["--resume"] if (runs.folder / model / "state.safetensors").exists() else []
+        code, said = runs.finish(runs.start(model, *resume), 120)
+        check(code == 0, f"it goes on, {what}; then {said}")
+    check(runs.files(model) == whole, f"it ends with the same bytes, {what}")
+    return disturbed
+
+
 def main(mpirun, program):
     # In memory where there is such a folder: a process that waits for the disk cannot be killed before
     # the disk has written, and what is measured is the ranks. (Two runs of forty took 13 and 19 s, both
@@ -111,40 +150,8 @@ def main(mpirun, program):
         training_s = time.monotonic() - begin
         check(code == 0, f"an undisturbed run ends well: {said}")
         whole = runs.files("whole")
-        disturbed = 0
-        for seed in range(20):
-            choice = random.Random(seed)
-            model, rank = f"run-{seed}", choice.randrange(RANKS)
-            fault = choice.choice((signal.SIGKILL, signal.SIGSTOP))
-            run = runs.start(model)
-            begun = runs.wait_for_training(run)
-            time.sleep(choice.uniform(0.0, 0.8) * training_s)
-            victim = runs.processes(model).get(rank)
-            if victim is not None:
-                os.kill(victim, fault)
-            left = runs.wait_for_ranks_to_end(model)
-            # Where the moment came after the last message, the others have ended well, and nobody but
-            # mpirun waits for the one that stands still.
-            stopped_last = fault == signal.SIGSTOP and set(left) == {rank}
-            if stopped_last:
-                fault = signal.SIGKILL
-                os.kill(victim, fault)
-            code, said = runs.finish(run, 60)
-            said = begun + said
-            what = f"seed {seed}, {fault.name} to rank {rank}: {code}, {said}"
-            if stopped_last:
-                check("has not entered" not in said, f"the other ranks ended well, {what}")
-            else:
-                check(not left, f"all ranks end in {MOST_S} s, not {sorted(left)}, {what}")
-            check(not runs.processes(model), f"nobody stays behind, {what}")
-            if code != 0:
-                disturbed += 1
-                named = f"rank {rank} has not entered" if fault == signal.SIGSTOP else "signal 9"
-                check(named in said, f"the rank is named, {what}")
-                resume = ["--resume"] if (runs.folder / model / "state.safetensors").exists() else []
-                code, said = runs.finish(runs.start(model, *resume), 120)
-                check(code == 0, f"it goes on, {what}; then {said}")
-            check(runs.files(model) == whole, f"it ends with the same bytes, {what}")
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            disturbed = sum(pool.map(lambda seed: disturb(runs, seed, training_s, whole), range(20)))
         check(disturbed >= 10, f"most runs were disturbed, not {disturbed}")
         print(f"20 runs, {disturbed} of them disturbed, ended with the same bytes")
 
