@@ -212,11 +212,28 @@ TEST_CASE("plans are made for few sizes") {
   CHECK(planned_sequences(1) == 1);
   CHECK(planned_sequences(16) == 16);
   CHECK(planned_sequences(65) == 128);
+  CHECK(planned_sequences(32'769) == 65'535);  // more than a grid has blocks across
   CHECK(planned_rows(64) == 128);
   CHECK(planned_rows(129) == 256);
   CHECK(planned_rows(1024) == 1024);
   CHECK(planned_rows(1025) == 1280);
   CHECK(planned_rows(4097) == 5120);
+}
+
+TEST_CASE("a library is asked for as many sequences as a grid has blocks across") {
+  Cuda gpu;
+  const auto may_be = [&](index_t sequences) {
+    std::vector<index_t> lengths(static_cast<std::size_t>(sequences));
+    lengths.back() = 100;
+    const auto layout = make_layout(gpu, lengths);
+    const ops::AttentionProblem<Cuda> problem{
+        1, 8, /*causal=*/true, 0.3f, layout.get(), layout.get(), nothing_dropped};
+    const ops::Factor<Cuda> rows(random_tensor(gpu, {100, 8}, 1));
+    return ops::detail::may_be_a_librarys(problem, {{rows.numbers(), 8}});
+  };
+  gpu.set_product_precision(ProductPrecision::bfloat16);
+  CHECK(may_be(65'535));
+  CHECK_FALSE(may_be(65'536));
 }
 
 TEST_CASE("what a library is not asked for, or refuses, is weft's own") {

@@ -23,10 +23,15 @@ using weft::detail::AttentionCall;
 using weft::detail::AttentionKind;
 using weft::detail::AttentionLibrary;
 
-//! At most as many sequences have a plan: a power of two. Batches of words have ever new numbers of
-//! sequences, and a plan costs half a second.
+//! A library's kernels have a block across a grid for each sequence, and cuDNN says only as it
+//! launches them that there are more.
+inline constexpr index_t most_planned_sequences = CudaGrid::most_across;
+
+//! At most as many sequences have a plan: a power of two, as far as there are such plans. Batches
+//! of words have ever new numbers of sequences, and a plan costs half a second.
 [[nodiscard]] inline index_t planned_sequences(index_t sequences) {
-  return static_cast<index_t>(std::bit_ceil(static_cast<std::uint64_t>(sequences)));
+  const auto power = static_cast<index_t>(std::bit_ceil(static_cast<std::uint64_t>(sequences)));
+  return std::min(power, most_planned_sequences);
 }
 
 //! The same of rows of the longest sequence: multiples of 128, to which cuDNN's backward pass
@@ -57,7 +62,8 @@ using weft::detail::AttentionLibrary;
   const SequenceLayout<Cuda>&queries = *p.query_layout, &keys = *p.key_layout;
   return all.begin()->data.rounded() && !p.dropout.active() && p.head_size % 8 == 0 &&
          p.head_size <= 128 && std::min(queries.longest, keys.longest) >= least_rows &&
-         (!p.causal || &queries == &keys) && both_or_neither(queries, keys) &&
+         queries.sequences() <= most_planned_sequences && (!p.causal || &queries == &keys) &&
+         both_or_neither(queries, keys) &&
          std::all_of(all.begin(), all.end(), [](const AnyHeadRows<const void>& rows) {
            return rows.stride % 8 == 0 &&
                   reinterpret_cast<std::uintptr_t>(rows.data.data) % 16 == 0;  // 8 numbers at once
