@@ -14,6 +14,7 @@
 #include <weft/testing/widened.hpp>
 
 #include "dropout_masks.hpp"
+#include "low_scores.hpp"
 
 namespace weft::testing::rounded_attention {
 
@@ -28,7 +29,8 @@ inline const Lengths others = {{1, 7, 150, 64, 0, 129}, {200, 1, 33, 64, 0, 7}};
 //! of queries, and of keys and values. Queries stand in the first third of an array's columns, keys
 //! and values in the others; what nobody is to write, and a row behind the last, stays NaN.
 inline std::vector<Tensor<float, Cuda>> attend(Cuda& gpu, index_t size, const Lengths& lengths,
-                                               const ops::DropoutMask& mask = nothing_dropped) {
+                                               const ops::DropoutMask& mask = nothing_dropped,
+                                               Scores scores = Scores::around_0) {
   using Factor = ops::Factor<Cuda>;
   constexpr index_t H = 3;
   const index_t C = H * size;
@@ -36,8 +38,14 @@ inline std::vector<Tensor<float, Cuda>> attend(Cuda& gpu, index_t size, const Le
   const auto queries = make_layout(gpu, lengths.queries, /*first_id=*/40u);
   const auto keys = self ? queries : make_layout(gpu, lengths.keys, /*first_id=*/40u);
   const index_t N = queries->rows(), M = keys->rows();
-  const Factor of_queries(random_tensor(gpu, {N, 3 * C}, 1));
-  const Factor of_keys = self ? of_queries : Factor(random_tensor(gpu, {M, 3 * C}, 2));
+  const auto random_rows = [&](index_t n, std::uint32_t seed) {
+    const auto rows = random_tensor(gpu, {n, 3 * C}, seed);
+    if (scores == Scores::around_0) return Factor(rows);
+    const auto low = with_columns(gpu, rows, 0, C, size, low_query);
+    return Factor(with_columns(gpu, low, C, 2 * C, size, low_key));
+  };
+  const Factor of_queries = random_rows(N, 1);
+  const Factor of_keys = self ? of_queries : random_rows(M, 2);
   const Factor dy(random_tensor(gpu, {N, C}, 3));
   const Factor y(nan_tensor(gpu, {N + 1, C}));
   const Factor d_queries(nan_tensor(gpu, {N + 1, 3 * C}));
@@ -63,10 +71,10 @@ inline std::vector<Tensor<float, Cuda>> attend(Cuda& gpu, index_t size, const Le
 
 //! The same by weft's own kernels.
 inline std::vector<Tensor<float, Cuda>> attend_by_weft(
-    Cuda& gpu, index_t size, const Lengths& lengths,
-    const ops::DropoutMask& mask = nothing_dropped) {
+    Cuda& gpu, index_t size, const Lengths& lengths, const ops::DropoutMask& mask = nothing_dropped,
+    Scores scores = Scores::around_0) {
   gpu.set_library_attention(false);
-  auto results = attend(gpu, size, lengths, mask);
+  auto results = attend(gpu, size, lengths, mask, scores);
   gpu.set_library_attention(true);
   return results;
 }
