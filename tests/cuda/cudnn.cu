@@ -36,10 +36,7 @@ TEST_CASE("attention by cuDNN differs from weft's own by what rounding does") {
     for (const Lengths* lengths : {&themselves, &others}) {
       CAPTURE(to_text(precision), size, lengths->keys.empty());
       const auto own = attend_by_weft(gpu, size, *lengths), library = attend(gpu, size, *lengths);
-      for (std::size_t i = 0; i < own.size(); ++i) {
-        CAPTURE(i);
-        CHECK(rounding_difference(own[i], library[i], rounding_bound(precision, i)) == "");
-      }
+      CHECK(rounding_difference_of_all(precision, own, library) == "");
       CHECK(bit_difference_of_all(own, library) != "");  // it was cuDNN's
     }
   }
@@ -58,10 +55,7 @@ TEST_CASE("attention by cuDNN has gradients where all scores are far below 0") {
       CAPTURE(to_text(precision), length, lengths.keys.empty());
       const auto own = attend_by_weft(gpu, 64, lengths, nothing_dropped, Scores::low);
       const auto library = attend(gpu, 64, lengths, nothing_dropped, Scores::low);
-      for (std::size_t i = 0; i < own.size(); ++i) {
-        CAPTURE(i);
-        CHECK(rounding_difference(own[i], library[i], rounding_bound(precision, i)) == "");
-      }
+      CHECK(rounding_difference_of_all(precision, own, library) == "");
     }
   }
 }
@@ -73,11 +67,7 @@ TEST_CASE("attention by cuDNN in any order differs by what rounding does") {
   const auto ordered = attend(gpu, 64, others);
   gpu.set_deterministic(false);
   const auto in_any_order = attend(gpu, 64, others);
-  for (std::size_t i = 0; i < ordered.size(); ++i) {
-    CAPTURE(i);
-    CHECK(rounding_difference(ordered[i], in_any_order[i],
-                              rounding_bound(ProductPrecision::bfloat16, i)) == "");
-  }
+  CHECK(rounding_difference_of_all(ProductPrecision::bfloat16, ordered, in_any_order) == "");
 }
 
 TEST_CASE("attention by cuDNN has the same bits each time, on each device, and in a graph") {

@@ -180,10 +180,7 @@ TEST_CASE("what a library of attention is told is enough to compute it") {
   for (const Lengths* lengths : {&themselves, &others}) {
     CAPTURE(to_text(precision), lengths->keys.empty());
     const auto own = attend_by_weft(gpu, 8, *lengths), found = attend(gpu, 8, *lengths);
-    for (std::size_t i = 0; i < own.size(); ++i) {
-      CAPTURE(i);
-      CHECK(rounding_difference(own[i], found[i], rounding_bound(precision, i)) == "");
-    }
+    CHECK(rounding_difference_of_all(precision, own, found) == "");
   }
   REQUIRE(HostAttention::asked.size() == 4);
   const AttentionKind& kind = HostAttention::asked.back();

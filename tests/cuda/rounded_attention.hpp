@@ -113,4 +113,15 @@ inline double rounding_bound(ProductPrecision precision, std::size_t result) {
   return result == 1 ? 1e-5 : precision == ProductPrecision::bfloat16 ? 0x1p-6 : 0x1p-8;
 }
 
+//! Empty if all results differ by no more.
+inline std::string rounding_difference_of_all(ProductPrecision precision,
+                                              const std::vector<Tensor<float, Cuda>>& a,
+                                              const std::vector<Tensor<float, Cuda>>& b) {
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const std::string difference = rounding_difference(a[i], b[i], rounding_bound(precision, i));
+    if (!difference.empty()) return text("result ", i, ": ", difference);
+  }
+  return {};
+}
+
 }  // namespace weft::testing::rounded_attention
