@@ -100,7 +100,10 @@ class Runs:
 
 
 def disturb(runs, seed, training_s, whole):
-    """Whether a run noticed that one of its ranks was killed or stopped; whole: the files of one without."""
+    """Whether a run noticed that one of its ranks was killed or stopped.
+
+    whole: the files of a run that nobody disturbed.
+    """
     choice = random.Random(seed)
     model, rank = f"run-{seed}", choice.randrange(RANKS)
     fault = choice.choice((signal.SIGKILL, signal.SIGSTOP))

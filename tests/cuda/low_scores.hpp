@@ -3,15 +3,16 @@
 //! @file Queries and keys of which all scores are far below 0.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
+#include <weft/core/index.hpp>
 #include <weft/tensor/tensor.hpp>
 
 namespace weft::testing {
 
-//! The same with a number in each `stride`-th of the columns `first` to `end` - 1, from the first
-//! on.
+//! `x` with `number` in each `stride`-th of the columns `first` to `end` - 1, from the first on.
 template <class D>
 Tensor<float, D> with_columns(D& device, const Tensor<float, D>& x, index_t first, index_t end,
                               index_t stride, float number) {
