@@ -9,8 +9,8 @@ import unicodedata
 
 CODE_POINTS = [c for c in range(0x110000) if not 0xD800 <= c < 0xE000]
 
-lower = {c: ord(chr(c).lower()) for c in CODE_POINTS
-         if len(chr(c).lower()) == 1 and chr(c).lower() != chr(c)}
+# Of the one whose lower case is two characters, the first: a letter; the second is its accent.
+lower = {c: ord(chr(c).lower()[0]) for c in CODE_POINTS if chr(c).lower() != chr(c)}
 
 
 def ranges():
@@ -41,8 +41,8 @@ def fnv1a(values):
     return hash
 
 
-print(f"// Unicode {unicodedata.unidata_version}; every code point below maps to one other,")
-print("// but for", [hex(c) for c in CODE_POINTS if len(chr(c).lower()) > 1])
+print(f"// Unicode {unicodedata.unidata_version}. Followed by a second character:",
+      [hex(c) for c in CODE_POINTS if len(chr(c).lower()) > 1])
 for first, last, step, distance in ranges():
     print(f"{{0x{first:04X}, 0x{last:04X}, {step}, {distance}}},")
 print(f"checksum: 0x{fnv1a(lower.get(c, c) for c in CODE_POINTS):016X}")
