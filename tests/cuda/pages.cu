@@ -75,7 +75,8 @@ __global__ void wait_for_host(const volatile int* flag) {
 
 }  // namespace
 
-TEST_CASE("addresses of a GPU have memory where they were committed, until all of it is discarded") {
+TEST_CASE(
+    "addresses of a GPU have memory where they were committed, until all of it is discarded") {
   Reserved array(64);
   CHECK(array.device.pages().held == 0);
   array.commit(3);

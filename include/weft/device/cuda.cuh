@@ -191,9 +191,7 @@ class Cuda {
   //! **Errors.** SystemError if the GPU has no more memory.
   void commit(void* pointer, index_t bytes) {
     activate();
-    const auto attempt = [&] {
-      waits_ += pages_.commit(pointer, bytes, queue_);
-    };
+    const auto attempt = [&] { waits_ += pages_.commit(pointer, bytes, queue_); };
     try {
       attempt();
     } catch (const SystemError&) {

@@ -89,8 +89,8 @@ class CudaPages {
         .alignment = page_,
         .request = [](index_t size) -> Segment {
           CUdeviceptr first = 0;
-          const auto status = VirtualMemory::of_driver()->reserve(
-              &first, static_cast<std::size_t>(size), 0, 0, 0);
+          const auto status =
+              VirtualMemory::of_driver()->reserve(&first, static_cast<std::size_t>(size), 0, 0, 0);
           if (status != CUDA_SUCCESS) return {};
           return {reinterpret_cast<std::byte*>(first), size, size};
         },
@@ -99,10 +99,8 @@ class CudaPages {
               VirtualMemory::of_driver()->free(reinterpret_cast<CUdeviceptr>(segment.data),
                                                static_cast<std::size_t>(segment.size));
             },
-        .unused =
-            [](void* pages, const std::byte* data, index_t size) {
-              static_cast<CudaPages*>(pages)->drop(range_of(data, size));
-            },
+        .unused = [](void* pages, const std::byte* data,
+                     index_t size) { static_cast<CudaPages*>(pages)->drop(range_of(data, size)); },
         .context = this});
     addresses_->keep_segments(true);  // pages may be on their way out
     return true;
@@ -146,8 +144,8 @@ class CudaPages {
     return waits;
   }
 
-  //! Says that bytes are of no use until they are committed again. The queue has the operations that
-  //! used them; what fails of those its next call throws, here as in all others.
+  //! Says that bytes are of no use until they are committed again. The queue has the operations
+  //! that used them; what fails of those its next call throws, here as in all others.
   void discard(const void* data, index_t bytes, CudaQueue& queue) {
     const Range range = range_of(data, bytes);
     if (!reserved_.overlaps(range)) return;
@@ -356,16 +354,16 @@ class CudaPages {
   CUmemAllocationProp wanted_{};
   std::atomic<index_t> page_{0};  // bytes
   RangeSet reserved_;
-  RangeSet holes_;  // what was discarded and is not committed again
+  RangeSet holes_;                                  // what was discarded and is not committed again
   std::unordered_map<index_t, Page> pages_;         // that have memory, by their address
   std::deque<Retirement> retired_;                  // in the order of the stream
   std::vector<CUmemGenericAllocationHandle> free_;  // memory of no page
   std::vector<cudaEvent_t> events_;                 // that are not in use
   std::uint64_t retirements_ = 0;
   std::atomic<index_t> committed_{0}, held_{0};  // bytes
-  std::mutex mutex_;  // of what follows
+  std::mutex mutex_;                             // of what follows
   std::vector<Range> dropped_;
-  index_t blocks_ = 0;  // that somebody holds
+  index_t blocks_ = 0;              // that somebody holds
   std::optional<Arena> addresses_;  // freed before all else, once nothing lies there
 };
 

@@ -16,8 +16,9 @@ namespace weft {
 //! memory.
 //!
 //! A row has fewer than 2^31 columns. Which are a thread's, and the order of every sum, depends on
-//! their number alone and not on how they lie: without `AtOnce` they are read one by one. Where rows
-//! end with a quad they are without `Tails`, which were two fifths of the longest kernel's code.
+//! their number alone and not on how they lie: without `AtOnce` they are read one by one. Where
+//! rows end with a quad they are without `Tails`, which were two fifths of the longest kernel's
+//! code.
 template <int Threads, bool AtOnce, bool Tails>
 struct CudaQuadLanes {
   static constexpr int threads = Threads;     //!< that share a row

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
-//! @file Which lanes have a row of a GPU's kernels: those of a warp or of a block, one number or four
-//! at a time, with what they compute of it in registers or not.
+//! @file Which lanes have a row of a GPU's kernels: those of a warp or of a block, one number or
+//! four at a time, with what they compute of it in registers or not.
 #pragma once
 
 #include <weft/core/index.hpp>

@@ -7,8 +7,8 @@
 //! multiple of as many, where 16 bytes of a row are not at their place i but at i XOR the row's
 //! number modulo 8 (what NVIDIA calls a swizzle of 128 bytes).
 //!
-//! Results are nobody's but the tensor cores' until they are waited for: functions that have them are
-//! part of their callers, so that they stay in registers.
+//! Results are nobody's but the tensor cores' until they are waited for: functions that have them
+//! are part of their callers, so that they stay in registers.
 //!
 //! Of other GPUs the functions are empty, so that kernels which stop there compile; without
 //! optimisation what follows their stop is compiled too.
@@ -109,7 +109,8 @@ __device__ __forceinline__ void end_wgmma(float (&results)[N][4]) {
 
 //! d (64, 64) = a b', or += a b' if it `adds`, of 16 columns of factors with 64 rows each.
 template <class Rounded>
-__device__ __forceinline__ void wgmma_by_rows(float (&d)[8][4], std::uint64_t a, std::uint64_t b, bool adds) {
+__device__ __forceinline__ void wgmma_by_rows(float (&d)[8][4], std::uint64_t a, std::uint64_t b,
+                                              bool adds) {
   if constexpr (!has_wgmma) {
     return;
   } else if constexpr (std::is_same_v<Rounded, Bfloat16>) {
@@ -131,7 +132,8 @@ __device__ __forceinline__ void wgmma_by_rows(float (&d)[8][4], std::uint64_t a,
 
 //! d (64, 64) += a b, of 16 rows of b. a is in registers, each warp's 16 rows as `mma` has them.
 template <class Rounded>
-__device__ __forceinline__ void wgmma_weighted(float (&d)[8][4], const std::uint32_t (&a)[4], std::uint64_t b) {
+__device__ __forceinline__ void wgmma_weighted(float (&d)[8][4], const std::uint32_t (&a)[4],
+                                               std::uint64_t b) {
   if constexpr (!has_wgmma) {
     return;
   } else if constexpr (std::is_same_v<Rounded, Bfloat16>) {

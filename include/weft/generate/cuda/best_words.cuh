@@ -52,8 +52,8 @@ __global__ void __launch_bounds__(Threads)
         own, [](const ScoredWord& a, const ScoredWord& b) { return stands_before(b, a) ? b : a; });
     if (threadIdx.x == 0) {
       chosen = first;
-      best[n * count + i] = {first.word, (first.log_probability - normalized.largest) -
-                                             normalized.log_sum};
+      best[n * count + i] = {first.word,
+                             (first.log_probability - normalized.largest) - normalized.log_sum};
     }
     __syncthreads();
     last = chosen;
@@ -83,15 +83,15 @@ void find_on_gpu(Cuda& device, const Wanted& wanted, typename Wanted::Found* fou
 
 inline void find_words(Cuda& device, const BestWords& wanted, ScoredWord* found) {
   find_on_gpu(device, wanted, found, [&](const CudaGrid& grid, ScoredWord* best) {
-    device.launch("the most probable words", grid, best_words_kernel<word_threads>, wanted.logits.data,
-                  wanted.logits.columns(), wanted.count, best);
+    device.launch("the most probable words", grid, best_words_kernel<word_threads>,
+                  wanted.logits.data, wanted.logits.columns(), wanted.count, best);
   });
 }
 
 inline void find_words(Cuda& device, const WordProbabilities& wanted, float* found) {
   find_on_gpu(device, wanted, found, [&](const CudaGrid& grid, float* probabilities) {
-    device.launch("a word's probabilities", grid, word_probabilities_kernel<word_threads>, wanted.logits.data,
-                  wanted.logits.columns(), wanted.word, probabilities);
+    device.launch("a word's probabilities", grid, word_probabilities_kernel<word_threads>,
+                  wanted.logits.data, wanted.logits.columns(), wanted.word, probabilities);
   });
 }
 

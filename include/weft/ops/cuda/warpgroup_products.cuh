@@ -65,9 +65,9 @@ struct WarpgroupProducts : RoundedProducts<Rounded> {
 //! scores (64, R) = a b', where a is rows `first` to `first` + 15 of a tile for each of the warps,
 //! and b is R rows of another.
 template <int R, class Rounded, int Columns>
-__device__ __forceinline__ void multiply_by_rows(WarpPiece (&scores)[R / 8],
-                                 WarpgroupTile<WarpgroupProducts<Rounded>, Columns> a, int first,
-                                 WarpgroupTile<WarpgroupProducts<Rounded>, Columns> b) {
+__device__ __forceinline__ void multiply_by_rows(
+    WarpPiece (&scores)[R / 8], WarpgroupTile<WarpgroupProducts<Rounded>, Columns> a, int first,
+    WarpgroupTile<WarpgroupProducts<Rounded>, Columns> b) {
   static_assert(R == 64);
   const ptx::WgmmaFactor left = a.from_row(first / 64 * 64).factor(), right = b.factor();
   ptx::begin_wgmma(scores);
@@ -82,8 +82,9 @@ __device__ __forceinline__ void multiply_by_rows(WarpPiece (&scores)[R / 8],
 
 //! sums (64, Columns) += weights (64, R) b, where b is the R rows of a tile.
 template <int R, class Rounded, int Columns>
-__device__ __forceinline__ void add_weighted_rows(WarpPiece (&sums)[Columns / 8], const WarpPiece (&weights)[R / 8],
-                                  WarpgroupTile<WarpgroupProducts<Rounded>, Columns> b) {
+__device__ __forceinline__ void add_weighted_rows(
+    WarpPiece (&sums)[Columns / 8], const WarpPiece (&weights)[R / 8],
+    WarpgroupTile<WarpgroupProducts<Rounded>, Columns> b) {
   using Products = RoundedProducts<Rounded>;
   constexpr int steps = R / Products::terms;
   typename Products::Left left[steps];
