@@ -10,6 +10,7 @@
 #include <weft/nn/residual.hpp>
 #include <weft/testing/difference.hpp>
 
+#include "../message_of.hpp"
 #include "../placed.hpp"
 
 #include <catch2/catch.hpp>
@@ -85,6 +86,21 @@ TEST_CASE("a Sequential that begins with an embedding reads tokens and gives no 
     const bool read = word == 3 || word == 8;
     CHECK(std::ranges::any_of(row, [](float g) { return g != 0.0f; }) == read);
   }
+}
+
+TEST_CASE("an embedding that was made for no words has no parameters, and says so when it is used") {
+  Cpu device;
+  const Sequential<Embedding<4>, Linear<4, 2>> model;
+  CHECK(parameter_count(model) == 4 * 2 + 2);
+  const Placed placed(device, model);
+  auto ctx = placed.evaluation(device);
+  CHECK(message_of<ShapeError>([&] {
+          const std::vector<token_t> ids{3, 8};
+          const std::vector<index_t> lengths{2};
+          return placed.module.forward(ctx,
+                                       {to_device<token_t>(device, ids, {2}),
+                                        make_layout(device, std::span<const index_t>(lengths))});
+        }) == "embedding: a sequence of 2 tokens is longer than the 0 positions");
 }
 
 TEST_CASE("in evaluation a Sequential keeps no more of many modules than of two") {

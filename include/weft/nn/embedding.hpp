@@ -29,11 +29,12 @@ enum class Positions {
 //! **Source.** Vaswani et al. 2017, sections 3.4 and 3.5.
 template <index_t C, Positions P = Positions::sinusoidal>
 struct Embedding {
-  Parameter weight;     //!< (vocabulary, C)
-  Parameter positions;  //!< (longest, C): learned, or computed once
-  DropoutSite dropout;  //!< of the sum of both
-  bool tied = false;  //!< the weight is declared elsewhere
+  Parameter weight{.shape = {0, C}};     //!< (vocabulary, C)
+  Parameter positions{.shape = {0, C}};  //!< (longest, C): learned, or computed once
+  DropoutSite dropout;                   //!< of the sum of both
+  bool tied = false;                     //!< the weight is declared elsewhere
 
+  //! For no words and no positions, so that what is known of a model at compile time can be asked.
   constexpr Embedding() = default;
 
   //! For words 0 to vocabulary - 1 and positions 0 to longest - 1.
