@@ -4,11 +4,13 @@
 #pragma once
 
 #include <weft/core/error.hpp>
+#include <weft/io/lines.hpp>
 
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,12 +19,14 @@ namespace examples {
 
 //! All lines of standard input, without what ends them (LF or CR LF) and a byte order mark.
 //!
-//! **Errors.** SystemError if it cannot be read, as where it is a folder.
+//! **Errors.** SystemError if it cannot be read, as where it is a folder; FormatError, with the
+//! line's number, for what is no text.
 [[nodiscard]] inline std::vector<std::string> lines_of_standard_input() {
   std::vector<std::string> lines;
   for (std::string line; std::getline(std::cin, line);) {
     if (line.ends_with('\r')) line.pop_back();
     if (lines.empty() && line.starts_with("\xEF\xBB\xBF")) line.erase(0, 3);
+    weft::io::expect_text("standard input", std::ssize(lines) + 1, line);
     lines.push_back(std::move(line));
   }
   if (std::ferror(stdin) != 0 || std::cin.bad()) {

@@ -116,6 +116,10 @@ class Translation(unittest.TestCase):
         os.close(descriptor)
         self.assertEqual(run.returncode, 1)
         self.assertIn("cannot read standard input: Is a directory", run.stderr)
+        run = subprocess.run([DATA_PARALLEL, "translate", self.folder / "model"],
+                             input=b"eins\nf\xfcnf\n", capture_output=True, timeout=60, check=False)
+        self.assertEqual((run.returncode, run.stdout), (1, b""))
+        self.assertIn(b"standard input, line 2: byte 1 (0xfc) is not UTF-8", run.stderr)
         # Else the next file that is opened, a vocabulary say, would be standard input.
         run = subprocess.run(["sh", "-c", '"$0" translate "$1" <&-', DATA_PARALLEL,
                               self.folder / "model"], capture_output=True, text=True, timeout=60,

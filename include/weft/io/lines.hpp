@@ -28,6 +28,21 @@ inline constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 }  // namespace detail
 
+//! Refuses a line that is no text.
+//!
+//! **Errors.** FormatError, naming the file and the line, unless it is UTF-8 without a NUL byte.
+inline void expect_text(std::string_view file, index_t number, std::string_view line) {
+  const auto refuse = [&](const auto&... why) {
+    throw FormatError(text(file, ", line ", number, ": byte ", why...));
+  };
+  if (const auto nul = line.find('\0'); nul != line.npos) refuse(nul, " is NUL: not a text file");
+  if (const auto at = find_invalid_utf8(line)) {
+    const unsigned char value = static_cast<unsigned char>(line[static_cast<std::size_t>(*at)]);
+    constexpr std::string_view digits = "0123456789abcdef";
+    refuse(*at, " (0x", digits[value / 16], digits[value % 16], ") is not UTF-8");
+  }
+}
+
 //! Reads a UTF-8 text file (or what a gzip file holds) line by line, in bounded memory.
 //!
 //! A line ends with LF or CR LF, the last one also without; neither belongs to the line. A byte
@@ -62,7 +77,7 @@ class LineReader {
       return false;
     }
     if (line.ends_with('\r')) line.pop_back();
-    check_text(line);
+    expect_text(path(), number_, line);
     return true;
   }
 
@@ -96,19 +111,6 @@ class LineReader {
     if (bytes > longest_line_bytes_) {
       throw FormatError(
           text(path(), ", line ", number_, ": longer than ", longest_line_bytes_, " bytes"));
-    }
-  }
-
-  void check_text(std::string_view line) const {
-    if (const auto nul = line.find('\0'); nul != line.npos) {
-      throw FormatError(
-          text(path(), ", line ", number_, ": byte ", nul, " is NUL: not a text file"));
-    }
-    if (const auto at = find_invalid_utf8(line)) {
-      const unsigned char value = static_cast<unsigned char>(line[static_cast<std::size_t>(*at)]);
-      constexpr std::string_view digits = "0123456789abcdef";
-      throw FormatError(text(path(), ", line ", number_, ": byte ", *at, " (0x", digits[value / 16],
-                             digits[value % 16], ") is not UTF-8"));
     }
   }
 
