@@ -152,7 +152,6 @@ TEST_CASE("the three products of a linear layer are adjoint to each other") {
 }
 
 TEST_CASE("a product has the same bits on any team") {
-  // Left out is what oneDNN 2.6 does not keep: K > 768 with widths that are not multiples of 256.
   struct Sizes {
     index_t M, N, K;
   };
@@ -160,7 +159,7 @@ TEST_CASE("a product has the same bits on any team") {
     for (const Sizes size :
          {Sizes{65, 65, 513}, Sizes{129, 96, 200}, Sizes{70, 200, 300}, Sizes{1, 300, 700},
           Sizes{300, 1, 700}, Sizes{4, 300, 700}, Sizes{7, 900, 300}, Sizes{400, 130, 257},
-          Sizes{200, 512, 512}, Sizes{300, 256, 1024}}) {
+          Sizes{200, 512, 512}, Sizes{300, 256, 1024}, Sizes{150, 70, 1500}}) {
       for (const Write write : {Write::replace, Write::accumulate}) {
         CAPTURE(static_cast<int>(kind), size.M, size.N, size.K, write == Write::accumulate);
         for (const auto precision :
@@ -181,10 +180,10 @@ TEST_CASE("a product has the same bits on any team") {
 TEST_CASE("a row of a product does not depend on how many others there are") {
   Cpu device;
   for (const Kind kind : {Kind::nt, Kind::nn}) {
-    // Up to five rows of a transposed matrix have a kernel of their own. With AVX-512, oneDNN takes
-    // other kernels for fewer than 16.
-    const index_t fewest = kind == Kind::nt ? 6 : ops::detail::multiplies_itself() ? 1 : 16;
-    for (const auto& [N, K] : {std::pair{70, 300}, {256, 500}, {512, 1024}}) {
+    // Up to five rows of a transposed matrix have a kernel of their own.
+    const index_t fewest = kind == Kind::nt ? 6 : 1;
+    for (const auto& [N, K] :
+         {std::pair{70, 300}, {256, 500}, {512, 1024}, {70, 1024}, {256, 1500}, {1, 700}}) {
       const Factors factors(device, kind, 150, N, K);
       const auto whole = random_tensor(device, {150, N}, 3);
       factors.multiply(device, whole, Write::accumulate);
@@ -229,8 +228,9 @@ TEMPLATE_TEST_CASE("few rows of numbers of 16 bits give the bits of their floats
 TEST_CASE("a row of oneDNN's product does not depend on how many others there are") {
   // Whether or not weft leaves products to it on this processor.
   Cpu device;
+  const index_t K = GENERATE(500, 1500);
   for (const Kind kind : kinds) {
-    const Factors factors(device, kind, 150, 70, 500);
+    const Factors factors(device, kind, 150, 70, K);
     const auto multiply = [&](index_t first, index_t end, const Tensor<float>& c) {
       const auto p = ops::detail::checked_product("matmul", factors.a, kind == Kind::tn, factors.b,
                                                   kind == Kind::nt, c, Write::accumulate);
@@ -238,17 +238,41 @@ TEST_CASE("a row of oneDNN's product does not depend on how many others there ar
     };
     const auto whole = random_tensor(device, {150, 70}, 3);
     multiply(0, 150, whole);
-    const index_t fewest = ops::detail::onednn_has_avx512() ? 16 : 1;
-    for (const index_t M : {fewest, index_t{33}, index_t{72}, index_t{73}, index_t{149}}) {
+    for (const index_t M : {1, 2, 15, 33, 72, 73, 149}) {
       for (const index_t first : {index_t{0}, 150 - M}) {
         const auto part = random_tensor(device, {150, 70}, 3);
         multiply(first, first + M, part);
-        CAPTURE(static_cast<int>(kind), M, first);
+        CAPTURE(static_cast<int>(kind), K, M, first);
         CHECK(bit_difference(part.slice(first, first + M), whole.slice(first, first + M)) == "");
       }
     }
   }
 }
+
+#if WEFT_AVX512
+TEST_CASE("oneDNN's products have the bits of weft's own") {
+  if (!ops::detail::onednn_has_avx512()) return;  // as DNNL_MAX_CPU_ISA may say
+  Cpu device;
+  const index_t K = GENERATE(64, 385, 769, 1500, 4097);
+  const Write write = GENERATE(Write::replace, Write::accumulate);
+  for (const Kind kind : kinds) {
+    for (const auto& [M, N] : {std::pair{1, 2}, {33, 256}, {150, 70}, {300, 777}}) {
+      const Factors factors(device, kind, M, N, K);
+      const auto product_by = [&](const auto& multiply) {
+        const auto c = random_tensor(device, {M, N}, 3);
+        multiply(device,
+                 ops::detail::checked_product("matmul", factors.a, kind == Kind::tn, factors.b,
+                                              kind == Kind::nt, c, write),
+                 ops::detail::ProductPart{0, M, 0, N});
+        return c;
+      };
+      CAPTURE(static_cast<int>(kind), M, N, K, write == Write::accumulate);
+      CHECK(bit_difference(product_by(ops::detail::multiply_by_onednn),
+                           product_by(ops::detail::multiply_blocked)) == "");
+    }
+  }
+}
+#endif
 #endif
 
 #if WEFT_AVX512_BF16

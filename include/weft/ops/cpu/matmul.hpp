@@ -50,7 +50,7 @@ inline bool multiplies_itself() {
 }
 
 //! Few rows by kernels that do not copy B; the second one has the bits of the products of many rows
-//! that are made here, or by oneDNN with AVX-512.
+//! that are made here, or by oneDNN with AVX-512. A single column has another order of sums there.
 inline void multiply_part(Cpu& device, const Product& p, ProductPart part) {
   const bool reads_once = p.transpose_b && !p.transpose_a;
   const float* const a = p.a.floats() + part.in_a(p);
@@ -61,7 +61,7 @@ inline void multiply_part(Cpu& device, const Product& p, ProductPart part) {
   } else if (reads_once && p.M <= most_skinny_rows &&
              (WEFT_AVX512 || (multiplies_itself() && p.M * p.K <= most_of_panel))) {
     multiply_skinny(device, part.rows(), part.columns(), p.K, a, p.K, b, p.K, c, p.N, p.accumulate);
-  } else if (multiplies_itself()) {
+  } else if (multiplies_itself() || part.columns() == 1) {
     multiply_blocked(device, p, part);
   } else {
 #if WEFT_ONEDNN
@@ -91,11 +91,7 @@ void for_product_parts(Cpu& device, const Product& p, index_t unit, bool piece_b
   });
 }
 
-//! A part of fewer than 16 rows or columns would take another of oneDNN's kernels, and give other
-//! bits (seen at 65 x 65 x 513 on two threads).
-//!
-//! So a product has the same bits on any team, with one exception of oneDNN 2.6: for K > 768 and
-//! widths that are not multiples of 256 it may choose a kernel by the size of the part.
+//! The same bits on any team: how an element is summed depends on K alone.
 inline void multiply_floats(Cpu& device, const Product& p) {
   for_product_parts(device, p, 64, false,
                     [&](ProductPart part) { multiply_part(device, p, part); });

@@ -196,10 +196,15 @@ inline const RoundedPlan& rounded_plan(const RoundedKind& kind) {
 }
 
 //! A part of a product whose factors are those of `p`, rounded, and lie as they do.
+//!
+//! With AMX and K that is no multiple of 32, oneDNN 3.7 to 3.14 multiply the next row's first
+//! elements by 0: where they are no finite numbers, neither is this row
+//! (github.com/uxlfoundation/oneDNN/issues/5717).
 inline void multiply_part(const Product& p, const Bfloat16* a, const Bfloat16* b,
                           ProductPart part) {
   const dnnl_stream_t stream = DnnlProcessor::stream();
-  const RoundedPlan& plan = rounded_plan(RoundedKind(p, part));
+  const RoundedKind kind(p, part);
+  const RoundedPlan& plan = rounded_plan(kind);
   const auto left = plan.a.at(a + part.in_a(p)), right = plan.b.at(b + part.in_b(p)),
              result = plan.c.at(p.c.floats() + part.in_c(p));
   const dnnl_exec_arg_t arguments[] = {

@@ -8,8 +8,7 @@
 namespace weft::ops::detail {
 
 //! Where a sum of K products is cut: each part is summed in ascending order, and the parts are
-//! added. These are the parts of oneDNN 2.6's product for AVX-512 (found by comparing bits, K from
-//! 64 to 2,048), so that a row of a product does not depend on how many there are.
+//! added. oneDNN cuts sums of up to 768 products so, and sums up to 384 without a cut.
 inline constexpr index_t most_summed = 384;
 inline index_t summed_at_a_time(index_t K) {
   if (K <= most_summed) return K;
