@@ -192,6 +192,14 @@ TEST_CASE("ranks in an environment in which NCCL may hang are refused", "[nccl]"
                     Catch::Contains("CUDA_DEVICE_MAX_CONNECTIONS=32 (here \"8\")"));
   setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 1);
   CHECK_NOTHROW(comm::detail::expect_nccl_environment());
+  for (const std::string name : {"CUDA_LAUNCH_BLOCKING", "NCCL_COMM_BLOCKING"}) {
+    setenv(name.c_str(), "1", 1);
+    CHECK_THROWS_WITH(comm::detail::expect_nccl_environment(),
+                      Catch::Contains(name + "=0 (here \"1\")"));
+    setenv(name.c_str(), "0", 1);
+    CHECK_NOTHROW(comm::detail::expect_nccl_environment());
+    unsetenv(name.c_str());
+  }
 }
 
 TEST_CASE("what NCCL needs of the environment is not set once a GPU was asked for", "[nccl]") {

@@ -73,6 +73,33 @@ __global__ void wait_for_host(const volatile int* flag) {
   }
 }
 
+//! Whether CUDA ends `action()` only after a kernel of another stream that waits for the host. As
+//! NCCL's wait for other ranks: if the driver waited for them, ranks would for each other.
+template <class Action>
+bool waits_for_kernels(const Action& action) {
+  void* pinned = nullptr;
+  REQUIRE(cudaMallocHost(&pinned, sizeof(int)) == cudaSuccess);
+  auto* const flag = static_cast<volatile int*>(pinned);
+  *flag = 0;
+  cudaStream_t other = nullptr;
+  REQUIRE(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking) == cudaSuccess);
+  wait_for_host<<<1, 1, 0, other>>>(flag);
+  std::atomic<bool> is_done = false, has_waited = false;
+  std::thread watch([&] {
+    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+    while (!is_done && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+    has_waited = !is_done;
+    *flag = 1;
+  });
+  action();
+  is_done = true;
+  watch.join();
+  CHECK(cudaStreamSynchronize(other) == cudaSuccess);
+  CHECK(cudaStreamDestroy(other) == cudaSuccess);
+  CHECK(cudaFreeHost(pinned) == cudaSuccess);
+  return has_waited;
+}
+
 }  // namespace
 
 TEST_CASE(
@@ -203,35 +230,37 @@ TEST_CASE("memory of pages that nobody uses is there for other tensors") {
 }
 
 TEST_CASE("pages come and go while a kernel of another stream waits for the host") {
-  // As NCCL's wait for other ranks: if the driver waited for them, ranks would for each other.
   Reserved array(4);
   array.commit(0, 2);
   if (array.device.pages().page <= 4096) return;  // emulated: kernels cannot read the host's memory
-  void* pinned = nullptr;
-  REQUIRE(cudaMallocHost(&pinned, sizeof(int)) == cudaSuccess);
-  auto* const flag = static_cast<volatile int*>(pinned);
-  *flag = 0;
-  cudaStream_t other = nullptr;
-  REQUIRE(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking) == cudaSuccess);
-  wait_for_host<<<1, 1, 0, other>>>(flag);
-  std::atomic<bool> is_done = false, has_waited = false;
-  std::thread watch([&] {
-    const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
-    while (!is_done && std::chrono::steady_clock::now() < until) std::this_thread::yield();
-    has_waited = !is_done;
-    *flag = 1;
-  });
-  array.discard(0);
-  array.commit(2);  // takes what piece 0 had
-  array.discard(1, 2);
-  array.device.synchronize();
-  array.commit(0, 4);  // and two that are new
-  is_done = true;
-  watch.join();
-  CHECK_FALSE(has_waited);
-  CHECK(cudaStreamSynchronize(other) == cudaSuccess);
-  CHECK(cudaStreamDestroy(other) == cudaSuccess);
+  CHECK_FALSE(waits_for_kernels([&] {
+    array.discard(0);
+    array.commit(2);  // takes what piece 0 had
+    array.discard(1, 2);
+    array.device.synchronize();
+    array.commit(0, 4);  // and two that are new
+  }));
+}
+
+TEST_CASE("what a step may need is made while a kernel of another stream waits for the host") {
+  Reserved array(1);
+  if (array.device.pages().page <= 4096) return;  // emulated
+  void *memory = nullptr, *pinned = nullptr;
+  CHECK_FALSE(
+      waits_for_kernels([&] { CHECK(cudaMalloc(&memory, std::size_t{64} << 20) == cudaSuccess); }));
+  CHECK_FALSE(waits_for_kernels(
+      [&] { CHECK(cudaMallocHost(&pinned, std::size_t{16} << 20) == cudaSuccess); }));
+  CHECK(cudaFree(memory) == cudaSuccess);
   CHECK(cudaFreeHost(pinned) == cudaSuccess);
+
+  array.commit(0);
+  array.device.set_graphs(true);
+  for (int step = 0; step < 3; ++step) {  // one of them makes a graph
+    CHECK_FALSE(waits_for_kernels([&] {
+      array.device.for_rows(1, 1, AddOne{array.piece(0)});
+      array.device.synchronize();
+    }));
+  }
 }
 
 TEST_CASE("of memory that was allocated nothing is committed or discarded") {

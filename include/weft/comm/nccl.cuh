@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <deque>
 #include <exception>
+#include <iterator>
 #include <map>
 #include <memory>
 #include <span>
@@ -178,6 +179,7 @@ class NcclDeviceCommunicator {
   NcclDeviceCommunicator(Cuda& device, NcclCommunicator<Host> communicator, PostedBy posted_by)
       : state_(std::make_shared<State>(device, std::move(communicator.host()))),
         posted_by_(posted_by) {
+    if (size() == 1) return;  // nothing is sent
     if (posted_by == PostedBy::all) {
       state_->connect_all();
     } else {
@@ -244,6 +246,8 @@ class NcclDeviceCommunicator {
       if (std::uncaught_exceptions() > 0) {
         host.abort(host.rank(), text("rank ", host.rank(), " has failed; it says why itself"));
       }
+      // In one order on all ranks, which a map that is destroyed need not have.
+      while (!links.empty()) links.erase(std::prev(links.end()));
     }
     State(const State&) = delete;
     State& operator=(const State&) = delete;
@@ -388,7 +392,7 @@ class NcclDeviceCommunicator {
     Host bell;  // of the listener alone
     detail::FailureListener<Host> listener;
     std::unique_ptr<detail::NcclConnection> all;
-    // By sender and receiver: ranks that have two of them end them in one order.
+    // By sender and receiver.
     std::map<std::pair<int, int>, std::unique_ptr<detail::NcclConnection>> links;
   };
 

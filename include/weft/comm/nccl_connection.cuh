@@ -44,14 +44,26 @@ struct EnvironmentVariable {
 inline constexpr EnvironmentVariable nccl_environment[] = {{"CUDA_MODULE_LOADING", "EAGER"},
                                                            {"CUDA_DEVICE_MAX_CONNECTIONS", "32"}};
 
-//! **Errors.** ArgumentError unless the environment has both.
+//! With the first, who launches a kernel waits until it has ended; with the second, who connects
+//! waits for the other ranks, and no deadline is looked at.
+inline constexpr const char* refused_by_nccl[] = {"CUDA_LAUNCH_BLOCKING", "NCCL_COMM_BLOCKING"};
+
+//! **Errors.** ArgumentError unless the environment has all of the former and none of the latter.
 inline void expect_nccl_environment() {
-  for (const auto& [name, value] : nccl_environment) {
+  const auto value_of = [](const char* name) -> std::string_view {
     const char* const said = std::getenv(name);
-    if (said != nullptr && std::string_view(said) == value) continue;
+    return said == nullptr ? "" : said;
+  };
+  const auto refuse = [&](const char* name, const char* value) {
     throw ArgumentError(text("NCCL: ranks may wait for each other without end, unless they are ",
-                             "started with ", name, "=", value, " (here \"",
-                             said == nullptr ? "" : said, "\")"));
+                             "started with ", name, "=", value, " (here \"", value_of(name),
+                             "\")"));
+  };
+  for (const auto& [name, value] : nccl_environment) {
+    if (value_of(name) != value) refuse(name, value);
+  }
+  for (const char* const name : refused_by_nccl) {
+    if (value_of(name) != "" && value_of(name) != "0") refuse(name, "0");
   }
 }
 

@@ -25,10 +25,15 @@
 
 namespace weft::ptx {
 
-//! Whether code is compiled for GPUs that have `wgmma`: of `-gencode arch=compute_90a,code=sm_90a`.
-//! Not for debuggers (`-G`): functions are then called, and store results in memory before they are
-//! there.
-#if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__CUDACC_DEBUG__)
+//! 0 leaves `wgmma` out. So must be compiled what is not optimised (`--Ofast-compile`, `-Xcicc
+//! -O0`): functions are then called, and store results in memory before they are there.
+#if !defined(WEFT_WGMMA)
+#define WEFT_WGMMA 1
+#endif
+
+//! Whether code is compiled for GPUs that have `wgmma`: of `-gencode arch=compute_90a,code=sm_90a`,
+//! and not for debuggers (`-G`).
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL) && !defined(__CUDACC_DEBUG__) && WEFT_WGMMA
 inline constexpr bool has_wgmma = true;
 #else
 inline constexpr bool has_wgmma = false;

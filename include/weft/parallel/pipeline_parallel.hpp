@@ -105,7 +105,6 @@ class PipelineParallel : public OverRanks<C> {
         state_(device, objective_.layout(), values_of_root(), optimizer,
                loss_scale_of<Loss>(recipe), owned(), present()),
         weights_(device, layout_.values, places_.read(rank_in_pipe())),
-        moving_(comm::device_communicator(device, pipeline_, comm::PostedBy::pair)),
         exchange_(
             device, replicas_, layout_, plan_, recipe.lanes,
             [this](index_t) { return gradients_.data(); },
@@ -218,7 +217,6 @@ class PipelineParallel : public OverRanks<C> {
  private:
   using OverRanks<C>::communicator_;
   friend Whole;
-  using DeviceC = comm::DeviceCommunicator<D, C>;
 
   static const Recipe& checked(const Recipe& recipe, const TableView& table, int ranks) {
     recipe.check();
@@ -346,11 +344,12 @@ class PipelineParallel : public OverRanks<C> {
   //! Moves `size` numbers from one rank of the pipeline to another.
   void move(int from, int to, float* numbers, index_t size, const char* what) {
     if (from == to || (rank_in_pipe() != from && rank_in_pipe() != to)) return;
-    typename DeviceC::Transfer transfer;
+    auto& channel = runner_.channel();
+    typename std::remove_reference_t<decltype(channel)>::Transfer transfer;
     const comm::Message messages[] = {rank_in_pipe() == from
                                           ? comm::send_to(to, numbers, size)
                                           : comm::receive_from(from, numbers, size)};
-    moving_.post(messages, {"send", what, comm::Purpose::none, state_.steps()}, transfer);
+    channel.post(messages, {"send", what, comm::Purpose::none, state_.steps()}, transfer);
     transfer.wait();
   }
 
@@ -407,7 +406,6 @@ class PipelineParallel : public OverRanks<C> {
   DividedBlocks divided_;
   TrainingState<Optimizer, D> state_;
   RoundedRanges<D> weights_;  // the last to reserve memory, as devices with NCCL do not
-  DeviceC moving_;            // pipeline_, for what lies on the device
   GradientExchange<D, C> exchange_;
   StageRunner<Objective, D, C> runner_;
   AccumulatedBatches batches_;

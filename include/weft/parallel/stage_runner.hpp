@@ -108,6 +108,9 @@ class StageRunner {
   //! Appends what is done from now on to a trace, or to none.
   void record(Trace* trace) { trace_ = trace; }
 
+  //! For what else goes between its ranks, after a pass: it is silent then.
+  [[nodiscard]] comm::DeviceCommunicator<D, C>& channel() { return activations_; }
+
   //! The seconds spent in waiting since the last call.
   [[nodiscard]] double take_exposed_s() { return exposed_.take(); }
 
