@@ -25,8 +25,8 @@
 
 namespace weft::ptx {
 
-//! 0 leaves `wgmma` out. So must be compiled what is not optimised (`--Ofast-compile`, `-Xcicc
-//! -O0`): functions are then called, and store results in memory before they are there.
+//! Defined as 0 it leaves `wgmma` out, as is needed where code is not optimised (`--Ofast-compile`,
+//! `-Xcicc -O0`): functions are then called, and store results in memory before they are there.
 #if !defined(WEFT_WGMMA)
 #define WEFT_WGMMA 1
 #endif

@@ -115,8 +115,9 @@ inline void call_for_each_sum(OnednnCall call) {
 }
 
 //! With AVX-512 oneDNN has another order of sums for a single row or column, and for fewer than 16
-//! rows by a transposed matrix. Otherwise rows of two and more columns have the bits of weft's own
-//! kernels, so (found by comparing bits with oneDNN 2.6, 3.7, 3.12 and 3.13, K from 7 to 4,097).
+//! rows by a transposed matrix. Rows of two and more columns that are called for each sum, among
+//! that many, have the bits of weft's own kernels (found by comparing them with oneDNN 2.6, 3.7,
+//! 3.12 and 3.13, K from 7 to 4,097).
 inline void call_with_avx512(Cpu& device, const OnednnCall& call) {
   const index_t fewest_rows = call.transpose_b ? 16 : 2;
   if (call.rows < fewest_rows) {
