@@ -114,6 +114,16 @@ TEST_CASE("logical devices of one GPU or of several end with the bits of one") {
   }
 }
 
+TEST_CASE("logical devices, of which some have no lane, end with the bits of one") {
+  for (const auto& [devices, lanes] : {std::pair(2, 1), std::pair(3, 2), std::pair(4, 3)}) {
+    CAPTURE(devices, lanes);
+    const parallel::Recipe with{.seed = 3, .lanes = lanes, .micro_batches = 4};
+    const Trained one = train_on<Cuda>(1, with), several = train_on<Cuda>(devices, with);
+    CHECK(several.losses == one.losses);
+    CHECK(several.values == one.values);
+  }
+}
+
 TEST_CASE("steps of graphs end with the bits of steps of launches") {
   const Trained launched = train_on<Cuda>(1);
   for (const int devices : {1, 2}) {

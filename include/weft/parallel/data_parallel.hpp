@@ -152,7 +152,11 @@ class DataParallel : public OneProcess {
   [[nodiscard]] std::vector<Range> saved_here() const { return {{0, objective_.layout().values}}; }
 
  private:
-  [[nodiscard]] Range lanes_of(int index) const { return share(recipe_.lanes, devices(), index); }
+  //! Lane 0, where all are added up, is the first device's, also where not all devices get one.
+  [[nodiscard]] Range lanes_of(int index) const {
+    const int busy = static_cast<int>(std::min<index_t>(devices(), recipe_.lanes));
+    return index < busy ? share(recipe_.lanes, busy, index) : Range{};
+  }
 
   [[nodiscard]] LaneRunner<Objective, D>& runner(int index) {
     return runners_[static_cast<std::size_t>(index)];
