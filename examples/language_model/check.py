@@ -31,8 +31,7 @@ class LanguageModel(unittest.TestCase):
     def run_program(self, program, *arguments, processes=0):
         command = [program, *map(str, arguments)]
         if processes:
-            command = [MPIRUN, "--oversubscribe", "--bind-to", "none", "-n", str(processes),
-                       *command]
+            command = [MPIRUN, "-n", str(processes), *command]
         return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
     def arguments(self, model, *more, train="train.txt", valid="valid.txt"):

@@ -46,8 +46,7 @@ class Translation(unittest.TestCase):
     def run_program(self, *arguments, program=None, stdin="", processes=0):
         command = [program or DATA_PARALLEL, *map(str, arguments)]
         if processes:
-            command = [MPIRUN, "--oversubscribe", "--bind-to", "none", "-n", str(processes),
-                       *command]
+            command = [MPIRUN, "-n", str(processes), *command]
         return subprocess.run(command, input=stdin, capture_output=True, text=True, timeout=300,
                               check=False)
 

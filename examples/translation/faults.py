@@ -47,8 +47,8 @@ class Runs:
         write_corpora(folder)
 
     def start(self, model, *arguments):
-        command = [self.mpirun, "--oversubscribe", "--bind-to", "none", "-n", RANKS, self.program,
-                   "--timeout", TIMEOUT_S, "train", self.folder / model,
+        command = [self.mpirun, "-n", RANKS, self.program, "--timeout", TIMEOUT_S,
+                   "train", self.folder / model,
                    "--source", self.folder / "train.de", "--target", self.folder / "train.en",
                    "--valid-source", self.folder / "valid.de",
                    "--valid-target", self.folder / "valid.en", "--tokens", 600, "--warmup", 50,
@@ -76,7 +76,7 @@ class Runs:
             except OSError:
                 continue  # it has just ended
             for variable in variables:
-                if variable.startswith(b"OMPI_COMM_WORLD_RANK="):
+                if variable.startswith((b"OMPI_COMM_WORLD_RANK=", b"PMI_RANK=")):  # the latter by MPICH
                     found[int(variable.split(b"=")[1])] = int(pid)
         return found
 

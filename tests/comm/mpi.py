@@ -17,9 +17,8 @@ MPIRUN = PROGRAM = ""
 class Mpi(unittest.TestCase):
     def run_ranks(self, ranks, case, seconds=60):
         begin = time.monotonic()
-        run = subprocess.run([MPIRUN, "--oversubscribe", "--bind-to", "none", "-n", str(ranks),
-                              PROGRAM, case], capture_output=True, text=True, timeout=seconds,
-                             check=False)
+        run = subprocess.run([MPIRUN, "-n", str(ranks), PROGRAM, case], capture_output=True, text=True,
+                             timeout=seconds, check=False)
         self.seconds = time.monotonic() - begin
         # Nobody stays behind.
         time.sleep(0.2)
@@ -76,7 +75,7 @@ class Mpi(unittest.TestCase):
     def test_a_rank_that_is_killed_ends_all(self):
         run = self.run_ranks(3, "killed")
         self.assertNotEqual(run.returncode, 0)
-        self.assertIn("signal 9", run.stderr)
+        self.assertIn("signal 9", run.stderr + run.stdout)  # MPICH's mpirun writes to the latter
         self.assertLess(self.seconds, 10)
 
     def test_ranks_are_those_that_mpirun_says(self):

@@ -8,6 +8,7 @@
 #include <sys/sysinfo.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 
 #include <weft/core/index.hpp>
@@ -41,12 +42,17 @@ struct HostMemory {
     return true;
   }
 
-  //! Gives memory and addresses back.
+  //! Gives memory and addresses back, unless they are kept.
   static void give_back(const Segment& segment) {
+    if (kept.load(std::memory_order_relaxed)) return;
     munmap(segment.data, static_cast<std::size_t>(segment.room));
   }
 
+  //! From now on the process keeps what it has: another one may still read it. For ranks that end.
+  static void keep() { kept.store(true, std::memory_order_relaxed); }
+
  private:
+  static inline std::atomic<bool> kept = false;
   static constexpr index_t page = index_t{2} << 20;
 
   static index_t round_up(index_t bytes) { return (bytes + page - 1) / page * page; }
