@@ -351,9 +351,7 @@ int generate_command(const Options& options) {
         strategy.objective().model().forward(ctx, weft::train::to_sequences(device, row, {0, 1}));
     const auto& generator = strategy.objective().loss().generator;
     const auto last = output.output.values.slice(std::ssize(read) - 1, std::ssize(read));
-    auto logits = to_host(generator.logits(ctx, last));
-    const auto bias = to_host(device, generator.bias_view(ctx));
-    for (std::size_t i = 0; i < logits.size(); ++i) logits[i] += bias[i];
+    const auto logits = to_host(generator.logits(ctx, last));
     const auto random =
         weft::philox({static_cast<std::uint32_t>(drawn), 0, 0, 0}, weft::RandomKey(o.seed, 0));
     words.push_back(weft::generate::sample_word(logits, o.temperature, random[0] * 0x1p-32));

@@ -51,12 +51,10 @@ std::vector<double> next_word(Cpu& device, const Searched& searched, const Words
   const auto output = searched.model().forward(ctx, input).output;
   const index_t N = output.values.rows();
   const auto logits = to_host(searched.generator().logits(ctx, output.values.slice(N - 1, N)));
-  const auto bias = searched.generator().bias_view(ctx);
   std::vector<double> result;
   double sum = 0.0;
   for (std::size_t v = 0; v < logits.size(); ++v) {
     result.push_back(static_cast<double>(logits[v]));
-    if (bias.data != nullptr) result[v] += static_cast<double>(bias.data[v]);
     if (std::ranges::count(excluded, static_cast<token_t>(v)) > 0) {
       result[v] = -std::numeric_limits<double>::infinity();
     }
@@ -365,7 +363,6 @@ namespace {
 
 struct CountingGenerator {
   using Counted = std::remove_cvref_t<decltype(std::declval<PreNorm>().generator())>;
-  static constexpr bool has_bias = Counted::has_bias;
   const Counted& counted;
   int& calls;
 

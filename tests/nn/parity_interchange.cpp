@@ -5,7 +5,6 @@
 #include <weft/io/safetensors_layout.hpp>
 #include <weft/nn/criteria.hpp>
 #include <weft/nn/generator.hpp>
-#include <weft/ops/rows.hpp>
 #include <weft/parallel/chunked.hpp>
 #include <weft/parallel/objective.hpp>
 #include <weft/train/saved_model.hpp>
@@ -108,7 +107,6 @@ TEST_CASE("with the weights of a translator around nn.Transformer, a model has i
           .output;
   const auto& generator = objective.loss().generator;
   const auto logits = generator.logits(ctx, output.values);
-  ops::add_bias(device, generator.bias_view(ctx), logits);
   CHECK(relative_error(logits, run.read("logits")) < parity);
 }
 

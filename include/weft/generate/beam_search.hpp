@@ -225,9 +225,6 @@ template <class Model, class Generator, class D>
     if (tokens.empty()) break;
 
     const auto logits = generator.logits(ctx, cache.step(ctx, tokens, parents, counts));
-    if constexpr (Generator::has_bias) {
-      ops::add_bias(ctx.device(), generator.bias_view(ctx), logits);
-    }
     if (settings.renormalize) ops::add_bias(ctx.device(), without_forbidden, logits);
     // Forbidden words may be among the best, so ask for as many more.
     const index_t each = std::min(

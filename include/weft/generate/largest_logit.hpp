@@ -17,7 +17,6 @@
 #include <weft/generate/best_words.hpp>
 #include <weft/nn/context.hpp>
 #include <weft/ops/cpu/maximum_inner_product.hpp>
-#include <weft/ops/rows.hpp>
 #include <weft/tensor/tensor.hpp>
 
 namespace weft::generate {
@@ -52,9 +51,6 @@ class LargestLogit {
       }
     }
     const auto logits = generator_->logits(ctx, x);
-    if constexpr (Generator::has_bias) {
-      ops::add_bias(ctx.device(), generator_->bias_view(ctx), logits);
-    }
     const auto each = std::min(std::ssize(excluded) + 1, logits.columns());
     const auto best = best_words(ctx.device(), logits, each);
     std::vector<token_t> found;

@@ -9,6 +9,7 @@
 #include <weft/nn/parameter.hpp>
 #include <weft/nn/transformer.hpp>
 #include <weft/ops/factor.hpp>
+#include <weft/ops/rows.hpp>
 
 namespace weft::nn {
 
@@ -19,8 +20,6 @@ template <index_t C, bool Bias = false, bool Tied = false>
 struct BasicGenerator {
   //! What it reads in each row.
   static constexpr index_t channels = C;
-  //! Whether it has a bias.
-  static constexpr bool has_bias = Bias;
   //! Whether logits are inner products with the rows of `weight`, and a bias: the largest is then
   //! found without making all of them. Without this member it counts as false.
   static constexpr bool has_inner_products = true;
@@ -70,11 +69,12 @@ struct BasicGenerator {
     ops::matmul_nt(ctx.device(), x, w, logits);
   }
 
-  //! The same as a new tensor (N, V).
+  //! logits = x W' + b, a new tensor (N, V).
   template <class D>
   [[nodiscard]] Tensor<float, D> logits(Context<D>& ctx, const Tensor<float, D>& x) const {
     auto out = ctx.empty({x.rows(), vocabulary()});
     ops::matmul_nt(ctx.device(), x, ctx.factor(weight), out);
+    if constexpr (Bias) ops::add_bias(ctx.device(), ctx.value(bias), out);
     return out;
   }
 
