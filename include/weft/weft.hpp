@@ -26,7 +26,9 @@
 #include <weft/device/device_group.hpp>
 #include <weft/generate/beam_search.hpp>
 #include <weft/generate/greedy_search.hpp>
+#include <weft/nn/activations.hpp>
 #include <weft/nn/criteria.hpp>
+#include <weft/nn/dropout.hpp>
 #include <weft/nn/generator.hpp>
 #include <weft/nn/language_model.hpp>
 #include <weft/nn/residual.hpp>

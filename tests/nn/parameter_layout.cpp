@@ -9,6 +9,8 @@
 #include <weft/parallel/chunked.hpp>
 #include <weft/parallel/objective.hpp>
 
+#include "../message_of.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <algorithm>
@@ -72,6 +74,28 @@ void for_models(F f) {
   f("tied language model", language_model<true>());
 }
 
+struct TwoOfOneName {
+  Parameter gain{.shape = {3}}, bias{.shape = {3}};
+  template <class Self, class Visit>
+  static constexpr void members(Self& self, Visit&& visit) {
+    visit("gain", self.gain);
+    visit("gain", self.bias);
+  }
+};
+
+struct OneTwice {
+  Parameter gain{.shape = {3}}, bias{.shape = {3}, .trained = false}, none{.shape = {0, 3}},
+      nothing = none;
+  template <class Self, class Visit>
+  static constexpr void members(Self& self, Visit&& visit) {
+    visit("gain", self.gain);
+    visit("none", self.none);
+    visit("nothing", self.nothing);
+    visit("bias", self.bias);
+    visit("offset", self.bias);
+  }
+};
+
 }  // namespace
 
 TEST_CASE("no two parameters have one name") {
@@ -85,6 +109,18 @@ TEST_CASE("no two parameters have one name") {
     }
     CHECK(names.contains("encoder.layers.1.self_attention.query.weight"));
   });
+}
+
+TEST_CASE("parameters of one name, and one that is shown twice, are refused") {
+  const auto message = [](auto module) {
+    ParameterLayout layout;
+    place_trained(module, layout);
+    place_others(module, layout);
+    return testing::message_of<ArgumentError>([&] { check_members(module); });
+  };
+  CHECK(message(TwoOfOneName()) == "members: two parameters are shown as \"gain\"");
+  CHECK(message(OneTwice()) ==
+        "members: one parameter is shown twice, as \"bias\" and as \"offset\"");
 }
 
 TEST_CASE("trained parameters fill the front of both buffers in order of declaration") {

@@ -3,6 +3,8 @@
 //! @file Gives every parameter its place in the contiguous buffers.
 #pragma once
 
+#include <map>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -158,6 +160,26 @@ template <class Module>
   detail::NameParameters visitor;
   visit_members(module, visitor);
   return std::move(visitor.named);
+}
+
+//! Checks what the `members` of a placed module show.
+//!
+//! **Errors.** ArgumentError if two parameters have one name, or one is shown twice.
+template <class Module>
+void check_members(const Module& module) {
+  std::set<std::string> seen;
+  std::map<index_t, std::string> names;
+  for (const auto& [name, p] : named_parameters(module)) {
+    if (!seen.insert(name).second) {
+      throw ArgumentError(text("members: two parameters are shown as \"", name, "\""));
+    }
+    if (p.size() == 0) continue;  // of which several may have one place
+    const auto [first, is_new] = names.emplace(p.value_offset, name);
+    if (!is_new) {
+      throw ArgumentError(text("members: one parameter is shown twice, as \"", first->second,
+                               "\" and as \"", name, "\""));
+    }
+  }
 }
 
 //! The path of the first module that has the parameter whose values begin at an offset; empty if

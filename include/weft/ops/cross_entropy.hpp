@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cmath>
+#include <limits>
 
 #include <weft/core/exp_sum.hpp>
 #include <weft/core/host_device.hpp>
@@ -17,8 +18,8 @@
 
 namespace weft::ops {
 
-//! Says that no label is ignored.
-inline constexpr token_t ignore_nothing = -1;
+//! Says that no label is ignored. No label has this number: -1 and -100 often stand for padding.
+inline constexpr token_t ignore_nothing = std::numeric_limits<token_t>::min();
 
 namespace detail {
 

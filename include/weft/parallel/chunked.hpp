@@ -14,6 +14,7 @@
 #include <weft/device/cpu.hpp>
 #include <weft/nn/context.hpp>
 #include <weft/nn/module.hpp>
+#include <weft/ops/check_ids.hpp>
 #include <weft/ops/cross_entropy.hpp>
 #include <weft/ops/factor.hpp>
 #include <weft/ops/rows.hpp>
@@ -79,6 +80,12 @@ struct Chunked {
     if (positions < 1) throw ArgumentError(text("Chunked: a chunk of ", positions, " positions"));
   }
 
+  //! The same beside a model, as of `Objective(model, generator, criterion)`.
+  template <class Model>
+  constexpr Chunked(const Model&, const Generator& g, const Criterion& c = {},
+                    index_t positions = 5)
+      : Chunked(g, c, positions) {}
+
   //! With the generator of a model: tied to it where its type says so.
   template <class Model>
   requires std::constructible_from<Generator, const Model&>
@@ -100,7 +107,7 @@ struct Chunked {
   //! The sum of the losses, and how many labels count.
   //!
   //! **Shapes.** x: (N, C). labels: (N).
-  //! **Errors.** ShapeError unless there is a label for each row.
+  //! **Errors.** ShapeError unless there is a label for each row. ArgumentError as `cross_entropy`.
   template <class D>
   [[nodiscard]] nn::Result<LossSum, Saved<D>> forward(nn::Context<D>& ctx,
                                                       const Rows<channels, D>& x,
@@ -117,6 +124,9 @@ struct Chunked {
     if (labels.size() != N) {
       throw ShapeError(text("Chunked: ", N, " rows and ", labels.size(), " labels"));
     }
+    // Here, as a row has another number in a chunk.
+    ops::detail::expect_ids(ctx.device(), "Chunked", "label", labels, generator.vocabulary(),
+                            criterion.ignored);
     Saved<D> saved;
     if (ctx.training()) saved.dx = ctx.empty({N, channels});
     auto losses = ctx.empty({N, 1});

@@ -79,7 +79,7 @@ class DataParallel : public OneProcess {
   //! Adds the gradients of a batch to those of the next `step`, which makes one update of all.
   template <class B>
   void accumulate(const B& batch) {
-    static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
+    static_assert(sizeof(BatchRequirements<B, Model, Loss, D>) > 0);
     auto turn = batches_.begin(recipe_, state_.loads());
     const auto values = replicated_values();
     on_devices([&](D&, int index) {
@@ -96,7 +96,7 @@ class DataParallel : public OneProcess {
   //! **Errors.** DeviceError if a device fails; the parameters are then unchanged.
   template <class B>
   StepReport step(const B& batch, double rate) {
-    static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
+    static_assert(sizeof(BatchRequirements<B, Model, Loss, D>) > 0);
     const auto turn = batches_.begin(recipe_, state_.loads());
     const auto values = replicated_values();
     on_devices([&](D&, int index) {
@@ -124,7 +124,7 @@ class DataParallel : public OneProcess {
   //! The loss of a batch, without dropout and without an update.
   template <class B>
   [[nodiscard]] LossSum evaluate(const B& batch) {
-    static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
+    static_assert(sizeof(BatchRequirements<B, Model, Loss, D>) > 0);
     std::vector<LossSum> losses(static_cast<std::size_t>(recipe_.micro_batches));
     const auto values = replicated_values();
     on_devices([&](D&, int index) {

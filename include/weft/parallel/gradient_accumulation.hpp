@@ -55,7 +55,7 @@ class GradientAccumulation : public OneProcess {
   //! Adds the gradients of a batch to those of the next `step`, which makes one update of all.
   template <class B>
   void accumulate(const B& batch) {
-    static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
+    static_assert(sizeof(BatchRequirements<B, Model, Loss, D>) > 0);
     auto turn = batches_.begin(recipe_, state_.loads());
     runner_.accumulate(recipe_, {0, recipe_.lanes}, batch, turn.is_first(),
                        state_.read_values().data(), turn.key(recipe_.seed, state_.steps()),
@@ -66,7 +66,7 @@ class GradientAccumulation : public OneProcess {
   //! One update from a batch, at a learning rate.
   template <class B>
   StepReport step(const B& batch, double rate) {
-    static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
+    static_assert(sizeof(BatchRequirements<B, Model, Loss, D>) > 0);
     const auto turn = batches_.begin(recipe_, state_.loads());
     runner_.run(recipe_, {0, recipe_.lanes}, batch, turn.is_first(), state_.read_values().data(),
                 turn.key(recipe_.seed, state_.steps()), turn.losses(), state_.loss_scale().value(),
@@ -80,7 +80,7 @@ class GradientAccumulation : public OneProcess {
   //! The loss of a batch, without dropout and without an update.
   template <class B>
   [[nodiscard]] LossSum evaluate(const B& batch) {
-    static_assert(sizeof(BatchRequirements<B, Model, D>) > 0);
+    static_assert(sizeof(BatchRequirements<B, Model, Loss, D>) > 0);
     std::vector<LossSum> losses(static_cast<std::size_t>(recipe_.micro_batches));
     runner_.evaluate(recipe_, {0, recipe_.micro_batches}, batch, state_.read_values().data(),
                      losses, state_.rounded_values());

@@ -14,10 +14,10 @@
 namespace weft::parallel {
 
 //! A part of a batch, on a device: what the model reads and what it should have said.
-template <class Input, class D>
+template <class Input, class D, class Labels = Tensor<token_t, D>>
 struct MicroBatch {
-  Input input;                //!< what the model reads
-  Tensor<token_t, D> labels;  //!< one for each row of the model's output
+  Input input;    //!< what the model reads
+  Labels labels;  //!< one for each row of the model's output, or whatever the loss reads
 };
 
 //! A model and a loss whose parameters have their places in the buffers.
@@ -26,12 +26,15 @@ class Objective {
  public:
   //! The loss is made from the model and further arguments, so that it can share the model's
   //! weights.
+  //!
+  //! **Errors.** ArgumentError as nn::place_others and nn::check_members.
   template <class... LossArguments>
   explicit Objective(Model model, LossArguments&&... arguments)
       : model_(placed(std::move(model), layout_)),
         loss_(placed(Loss(model_, std::forward<LossArguments>(arguments)...), layout_)) {
     nn::place_others(model_, layout_);
     nn::place_others(loss_, layout_);
+    nn::check_members(*this);
   }
 
   //! Shows the model, then the loss; see `nn::Module`.
@@ -57,16 +60,17 @@ class Objective {
   };
 
   //! The sum of the losses of a micro-batch, and how many labels count.
-  template <class Input, class D>
-  [[nodiscard]] nn::Result<LossSum, Saved<D>> forward(nn::Context<D>& ctx,
-                                                      const MicroBatch<Input, D>& batch) const {
+  template <class Input, class D, class Labels>
+  [[nodiscard]] nn::Result<LossSum, Saved<D>> forward(
+      nn::Context<D>& ctx, const MicroBatch<Input, D, Labels>& batch) const {
     auto [later, saved] = forward_later(ctx, batch);
     return {later, std::move(saved)};
   }
 
   //! The same, as what becomes a LossSum: a loss with a `forward_later` may still be computing it.
-  template <class Input, class D>
-  [[nodiscard]] auto forward_later(nn::Context<D>& ctx, const MicroBatch<Input, D>& batch) const {
+  template <class Input, class D, class Labels>
+  [[nodiscard]] auto forward_later(nn::Context<D>& ctx,
+                                   const MicroBatch<Input, D, Labels>& batch) const {
     auto [output, saved_model] = model_.forward(ctx, batch.input);
     if (!ctx.training()) saved_model = {};  // no backward pass comes for it
     ctx.hold_gradients();                   // the loss may come in chunks
@@ -85,9 +89,9 @@ class Objective {
   }
 
  private:
-  template <class D, class Output>
+  template <class D, class Output, class Labels>
   [[nodiscard]] auto loss_later(nn::Context<D>& ctx, const Output& output,
-                                const Tensor<token_t, D>& labels) const {
+                                const Labels& labels) const {
     if constexpr (requires { loss_.forward_later(ctx, output, labels); }) {
       return loss_.forward_later(ctx, output, labels);
     } else {

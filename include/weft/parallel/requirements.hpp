@@ -16,10 +16,24 @@
 #include <weft/nn/context.hpp>
 #include <weft/nn/module.hpp>
 #include <weft/optim/optimizer.hpp>
+#include <weft/parallel/loss_sum.hpp>
 #include <weft/parallel/recipe.hpp>
+#include <weft/tensor/sequences.hpp>
 #include <weft/tensor/tensor.hpp>
 
 namespace weft::parallel {
+
+//! What a loss reads beside a model's output: a token for each row, unless it says otherwise, by
+//! `template <class D> using Labels = Tensor<float, D>`.
+template <class Loss, class D>
+struct LabelsOf {
+  using Type = Tensor<token_t, D>;  //!< of a micro-batch
+};
+template <class Loss, class D>
+requires requires { typename Loss::template Labels<D>; }
+struct LabelsOf<Loss, D> {
+  using Type = typename Loss::template Labels<D>;  //!< of a micro-batch
+};
 
 //! Whether a loss reads what a model writes.
 //!
@@ -28,8 +42,27 @@ namespace weft::parallel {
 //! such a one may a recipe have `loss_scaling`.
 template <class Loss, class Model, class D>
 concept LossOf = requires(const Loss& loss, nn::Context<D>& ctx, const nn::OutputOf<Model, D>& y,
-                          const Tensor<token_t, D>& labels) {
+                          const typename LabelsOf<Loss, D>::Type& labels) {
   loss.forward(ctx, y, labels);
+};
+
+//! Whether its forward pass returns what is added up, and what its backward pass needs.
+template <class Loss, class Model, class D>
+concept SumsLosses = requires(const Loss& loss, nn::Context<D>& ctx,
+                              const nn::OutputOf<Model, D>& y,
+                              const typename LabelsOf<Loss, D>::Type& labels) {
+  { loss.forward(ctx, y, labels).output } -> std::convertible_to<LossSum>;
+  { loss.forward(ctx, y, labels).saved } -> std::convertible_to<typename Loss::template Saved<D>>;
+};
+
+//! Whether its backward pass returns the gradient of what the model writes.
+template <class Loss, class Model, class D>
+concept GivesGradient = requires(const Loss& loss, nn::Context<D>& ctx,
+                                 typename Loss::template Saved<D>&& saved,
+                                 const LayoutPointer<D>& layout) {
+  {
+    loss.backward(ctx, std::move(saved), layout)
+    } -> std::convertible_to<const nn::OutputOf<Model, D>&>;
 };
 
 //! Compiles if a strategy can be made of these.
@@ -43,23 +76,39 @@ struct Requirements {
   static_assert(nn::Module<Loss>,
                 "a strategy's loss has members, forward and backward; of a criterion it is made by "
                 "Chunked<nn::Generator<shape>, nn::LabelSmoothing>");
-  static_assert(LossOf<Loss, Model, D>,
+  static_assert(LossOf<Loss, Model, D> || !nn::Module<Loss>,
                 "the loss does not read what the model writes: its generator must have the model's "
-                "d_model, nn::Generator<shape> with the shape of the model");
+                "d_model, nn::Generator<shape> with the shape of the model; a loss of your own "
+                "forward(ctx, const Output& y, const Labels<D>& labels) const");
+  static_assert(SumsLosses<Loss, Model, D> || !LossOf<Loss, Model, D>,
+                "a loss's forward returns an nn::Result of a LossSum and of the Saved<D> that its "
+                "backward pass needs");
+  static_assert(GivesGradient<Loss, Model, D> || !SumsLosses<Loss, Model, D>,
+                "a loss needs a backward pass, which returns the gradient of what the model "
+                "writes: backward(ctx, Saved<D>&& saved, const LayoutPointer<D>& layout) const");
 };
 
 //! Compiles if a strategy can train its model on a batch.
-template <class B, class Model, class D>
+template <class B, class Model, class Loss, class D>
 struct BatchRequirements {
   static_assert(Batch<B, D>,
                 "a strategy takes a batch that brings its parts to a device: for a "
-                "data::TranslationBatch that is train::DeviceBatch(batch)");
+                "data::TranslationBatch that is train::DeviceBatch(batch), for data of your own a "
+                "struct with size() and part(device, range)");
   static_assert(
       requires(const B& batch, D& device) {
         { batch.part(device, Range{}).input } -> std::convertible_to<const nn::InputOf<Model, D>&>;
       },
       "the batch does not bring what the model reads: a Transformer takes train::DeviceBatch, a "
       "language model train::LanguageModelDeviceBatch");
+  static_assert(
+      requires(const B& batch, D& device) {
+        {
+          batch.part(device, Range{}).labels
+          } -> std::convertible_to<const typename LabelsOf<Loss, D>::Type&>;
+      },
+      "the batch's labels are not what the loss reads: a Tensor<token_t, D>, or the loss's "
+      "Labels<D>");
 };
 
 // What constructors are given. Each strategy has a further constructor for arguments that do not

@@ -78,8 +78,9 @@ class TrainingState {
 
   //! The rule that updates.
   [[nodiscard]] const Optimizer& optimizer() const { return optimizer_; }
-  //! All values, on the device. Whoever writes to them asks for them before, each time: what
-  //! products read of them is then rounded anew.
+  //! All values, on the device. With Zero<3> and in pipelines they are there, but for those of this
+  //! rank, only as long as somebody holds the strategy's `whole_values()`. Whoever writes to them
+  //! asks for them before, each time: what products read of them is then rounded anew.
   [[nodiscard]] const Tensor<float, D>& values() const {
     if (!rounded_.empty()) rounded_is_current_ = false;
     return values_;

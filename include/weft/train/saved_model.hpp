@@ -170,9 +170,18 @@ inline void expect_tensors(const io::SafetensorsFile& file, const char* owner, i
   }
 }
 
+//! Whether a file has what `save_state` writes, and not a model alone.
+inline bool is_state(const io::SafetensorsFile& file) {
+  return std::ranges::any_of(file.tensors(),
+                             [](const auto& tensor) { return tensor.name.starts_with("value/"); });
+}
+
 //! Reads all that a file keeps of a model whose values these are.
 template <class Module>
 void read_model(const io::SafetensorsFile& file, const Module& module, std::span<float> values) {
+  if (is_state(file)) {
+    throw FormatError(text(file.path(), ": is the state of a run, for load_state, and no model"));
+  }
   const auto parameters = saved_parameters(nn::named_parameters(module));
   const Range all[] = {{0, std::ssize(values)}};
   read_slices(file, parameters, "", all, [&](index_t i) { return values.data() + i; });
@@ -312,6 +321,9 @@ void save_state(Strategy& strategy, const std::string& path, io::Metadata metada
 template <class Strategy>
 io::Metadata load_state(Strategy& strategy, const std::string& path) {
   const io::SafetensorsFile file(path);
+  if (!detail::is_state(file)) {
+    throw FormatError(text(path, ": is no state of a run, as save_state writes it"));
+  }
   const auto& metadata = file.metadata();
   const auto& recipe = strategy.recipe();
   const auto expect = [&](const std::string& name, auto is) {
