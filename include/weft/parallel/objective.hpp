@@ -85,7 +85,7 @@ class Objective {
   void backward(nn::Context<D>& ctx, Saved<D>&& saved) const {
     const auto doutput = loss_.backward(ctx, std::move(saved.loss), saved.output_layout);
     ctx.release_gradients();
-    model_.backward(ctx, std::move(saved.model), doutput);
+    static_cast<void>(model_.backward(ctx, std::move(saved.model), doutput));
   }
 
  private:

@@ -203,7 +203,7 @@ class StageRunner {
       }
     }
     if constexpr (stage + 1 < Model::stages) {
-      hand_on(action, StageValue<decltype(y)>::numbers(y));
+      hand_on<decltype(y)>(action, y, part);
     } else {
       auto [sum, saved_loss] = objective_->loss().forward(ctx, y, part.labels);
       loss = sum;
@@ -228,10 +228,10 @@ class StageRunner {
     const auto& layers = objective_->model().template stage<stage>();
     if (recomputes(m)) store.saved = layers.forward(ctx, std::exchange(store.input, {})).saved;
     if constexpr (stage == 0) {
-      layers.backward(ctx, std::move(store.saved), dy);
+      static_cast<void>(layers.backward(ctx, std::move(store.saved), dy));
     } else {
       const auto dx = layers.backward(ctx, std::move(store.saved), dy);
-      hand_on(action, StageValue<std::remove_cvref_t<decltype(dx)>>::numbers(dx));
+      hand_on<std::remove_cvref_t<decltype(dx)>>(action, dx, part);
     }
   }
 
@@ -241,8 +241,16 @@ class StageRunner {
   }
 
   //! What an action computed goes to the stage that waits for it.
-  template <std::size_t n>
-  void hand_on(Action action, const StageNumbers<n, D>& arrays) {
+  template <class Value, class MicroBatch>
+  void hand_on(Action action, const Value& value, const MicroBatch& part) {
+    const auto arrays = StageValue<Value>::numbers(value);
+    const auto shapes = StageValue<Value>::shapes(part.input);
+    for (std::size_t i = 0; i < arrays.size(); ++i) {
+      if (arrays[i].shape() == shapes[i]) continue;
+      throw ShapeError(text("pipeline: stage ", action.stage(), " hands on ", arrays[i].shape(),
+                            ", and the next one expects ", shapes[i],
+                            ", as many rows as the micro-batch's input has"));
+    }
     while (!sent_.empty() && sent_.front().transfer.done()) sent_.pop_front();
     const Action taker = consumer(action);
     const int to = table_.rank_of(taker.stage());

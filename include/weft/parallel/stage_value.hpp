@@ -28,17 +28,19 @@ using StageNumbers = std::array<Tensor<float, D>, n>;
 template <class Value>
 struct StageValue;
 
-//! Rows of sequences.
+//! Rows of sequences: one for each of the input, be it tokens or rows.
 template <index_t C, class D>
 struct StageValue<Rows<C, D>> {
   static constexpr std::size_t arrays = 1;  //!< how many are sent
 
   //! Their shapes, which every rank knows from the input.
-  [[nodiscard]] static std::array<Shape, 1> shapes(const TokenSequences<D>& input) {
+  template <class Input>
+  [[nodiscard]] static std::array<Shape, 1> shapes(const Input& input) {
     return {Shape{input.layout->rows(), C}};
   }
   //! The value of numbers that were received.
-  [[nodiscard]] static Rows<C, D> of(StageNumbers<1, D> numbers, const TokenSequences<D>& input) {
+  template <class Input>
+  [[nodiscard]] static Rows<C, D> of(StageNumbers<1, D> numbers, const Input& input) {
     return {std::move(numbers[0]), input.layout};
   }
   //! What is sent of a value.
