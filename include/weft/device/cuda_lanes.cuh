@@ -9,7 +9,6 @@
 
 #include <weft/core/exp_sum.hpp>
 #include <weft/core/index.hpp>
-#include <weft/core/philox.hpp>
 #include <weft/core/simd.hpp>
 #include <weft/core/simd_narrow.hpp>
 
@@ -25,8 +24,9 @@ inline constexpr float minus_infinity = -std::numeric_limits<float>::infinity();
 //! What CpuLanes is for a thread, for 32 threads of a warp or the 128 to 1,024 of a block.
 //!
 //! A warp takes 128 columns at a time and a thread four of them, 32 apart: neighbours read
-//! neighbouring words, and one call of Philox decides all four. A column belongs to the same thread
-//! in every walk over a row. Every sum has a fixed order: that of a thread's columns, then CUB's.
+//! neighbouring words, and one call of Philox decides which of the four are kept. A column belongs
+//! to the same thread in every walk over a row. Every sum has a fixed order: that of a thread's
+//! columns, then CUB's.
 template <int Threads>
 struct CudaLanes {
   static_assert(Threads == 32 || Threads == 128 || Threads == 256 || Threads == 1024);
@@ -90,6 +90,23 @@ struct CudaLanes {
     for (int turn = 0; turn < 4; ++turn) {
       if (own + turn * warp < n) put(own + turn * warp, found[turn]);
     }
+  }
+
+  //! What `map` is, with `find(column, kept)`. `decide(first, place)` decides for 8 columns: by bit
+  //! s whether column first + 16 s + place is kept, where 0 <= place < 16.
+  template <class Decide, class Find, class Put>
+  __device__ void map_kept(index_t n, Decide decide, Find find, Put put) const {
+    const int lane = thread() % warp;
+    for_each_group(n, [&](index_t first) {
+      const unsigned kept = decide(first, lane % 16) >> lane / 16;
+      map_group(
+          first, n, [&](int turn, index_t c) { return find(c, kept >> 2 * turn & 1u); }, put);
+    });
+  }
+
+  //! The number if it is kept, else 0.
+  [[nodiscard]] __device__ static float where_kept(unsigned kept, float number) {
+    return kept != 0 ? number : 0.0f;
   }
 
   //! `y` at each of this thread's columns becomes `f(column)`, which reads there at most.
@@ -167,15 +184,9 @@ struct CudaLanes {
     return reduce(value, [](float a, float b) { return a > b ? a : b; });
   }
 
-  //! What a lane has of the columns of some rows.
-  template <int Count>
-  using Packs = simd::Several<float, Count>;
   //! A lane's parts of some sums over columns.
   template <int Count>
   using Parts = simd::Several<float, Count>;
-
-  //! Adds what a lane has found.
-  __device__ static void add(float& part, float found) { part += found; }
 
   //! The sums of all lanes' parts, on every lane: they wait for one another once.
   template <int Count>

@@ -78,8 +78,8 @@ struct DropoutMask {
     for_each(lanes, row, n, [&](auto c, auto factor) { put(c, find(c, factor)); });
   }
 
-  //! The same over the columns of one of many lanes of a GPU, which take four neighbours at a time
-  //! and tell each other what they decided.
+  //! The same over the columns of one of many lanes of a GPU, of which some tell each other what
+  //! they decided.
   template <class Lanes, class Find, class Put>
   WEFT_HOST_DEVICE void map(Lanes lanes, RowKey row, index_t n, Find find, Put put) const {
     if (!active()) {
