@@ -214,6 +214,15 @@ TEST_CASE("a GPU without pages to spare says so, and goes on when some are disca
   unsetenv("EMULATED_PAGES");
 }
 
+TEST_CASE("a GPU that had no memory for a page has pages later") {
+  Cuda device;
+  setenv("EMULATED_PAGES", "0", 1);
+  const bool has_pages = device.has_pages();
+  unsetenv("EMULATED_PAGES");
+  CHECK(device.has_pages());
+  if (device.pages().page <= 4096) CHECK_FALSE(has_pages);  // a real one had memory
+}
+
 TEST_CASE("memory of pages that nobody uses is there for other tensors") {
   Cuda device;
   {

@@ -66,10 +66,10 @@ class CudaPages {
     for (const cudaEvent_t event : events_) cudaEventDestroy(event);
   }
 
-  //! Whether a GPU, the calling thread's, has such memory: asked before anything else.
+  //! Whether a GPU, the calling thread's, has such memory: asked before anything else. Only a yes
+  //! is remembered: a GPU without memory for a page may have some later.
   [[nodiscard]] bool can_reserve(int gpu) {
-    if (asked_) return driver_ != nullptr;
-    asked_ = true;
+    if (driver_ != nullptr) return true;
     wanted_.type = CU_MEM_ALLOCATION_TYPE_PINNED;
     wanted_.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
     wanted_.location.id = gpu;
@@ -116,6 +116,7 @@ class CudaPages {
     reserved_.insert(block);
     holes_.insert(block);
     const std::scoped_lock lock(mutex_);
+    // `drop` may not throw, so there has to be room for all that somebody holds.
     dropped_.reserve(dropped_.size() + static_cast<std::size_t>(++blocks_));
     return memory;
   }
@@ -349,8 +350,7 @@ class CudaPages {
     throw CudaError(text(attempted, ": the driver's error ", static_cast<int>(status)));
   }
 
-  bool asked_ = false;
-  const VirtualMemory* driver_ = nullptr;  // null: there are no pages
+  const VirtualMemory* driver_ = nullptr;  // null: no page has been seen yet
   CUmemAllocationProp wanted_{};
   std::atomic<index_t> page_{0};  // bytes
   RangeSet reserved_;
