@@ -354,7 +354,7 @@ class Cuda {
   static constexpr MemorySource gpu_memory{
       256,  // what cuBLASLt wants of its workspace
       [](index_t bytes) -> Segment {
-        for (const index_t size : {std::max(bytes, least_segment), bytes}) {
+        for (index_t size = std::max(bytes, least_segment);; size = bytes) {
           void* memory = nullptr;
           const cudaError_t status = cudaMalloc(&memory, static_cast<std::size_t>(size));
           if (status != cudaErrorMemoryAllocation) {
@@ -362,8 +362,8 @@ class Cuda {
             return {static_cast<std::byte*>(memory), size, size};
           }
           cudaGetLastError();  // an error that is told is over
+          if (size == bytes) return {};
         }
-        return {};
       },
       [](const Segment& segment) { cudaFree(segment.data); }};
 
