@@ -77,20 +77,12 @@ inline cudaDataType_t data_type(FloatType type) {
   return CUDA_R_32F;
 }
 
-//! Tensor cores round float32 factors themselves, as they read them.
+//! To TF32 tensor cores round float32 factors themselves, as they read them; to 16 bits factors
+//! are rounded before.
 inline cublasComputeType_t compute_type(const CublasKind& kind) {
-  if (kind.factors != FloatType::float32) return CUBLAS_COMPUTE_32F;
-  switch (kind.precision) {
-    case ProductPrecision::tf32:
-      return CUBLAS_COMPUTE_32F_FAST_TF32;
-    case ProductPrecision::bfloat16:
-      return CUBLAS_COMPUTE_32F_FAST_16BF;
-    case ProductPrecision::float16:
-      return CUBLAS_COMPUTE_32F_FAST_16F;
-    case ProductPrecision::float32:
-      break;
-  }
-  return CUBLAS_COMPUTE_32F;
+  return kind.factors == FloatType::float32 && kind.precision == ProductPrecision::tf32
+             ? CUBLAS_COMPUTE_32F_FAST_TF32
+             : CUBLAS_COMPUTE_32F;
 }
 
 template <class Handle, auto Destroy>

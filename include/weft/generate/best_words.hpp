@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <weft/core/exp_sum.hpp>
+#include <weft/core/host_device.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/simd.hpp>
 #include <weft/device/cpu.hpp>
@@ -31,7 +32,9 @@ struct LogSoftmax {
   float largest;
   float log_sum;  // of exp(logit - largest)
 
-  [[nodiscard]] float operator()(float logit) const { return (logit - largest) - log_sum; }
+  [[nodiscard]] WEFT_HOST_DEVICE float operator()(float logit) const {
+    return (logit - largest) - log_sum;
+  }
 };
 
 [[gnu::flatten]] inline LogSoftmax log_softmax(const float* row, index_t V) {

@@ -96,7 +96,9 @@ class Tensor {
   Shape shape_;
 };
 
-//! Copies elements from the host to a new tensor. Synchronous.
+//! Copies elements from the host to a new tensor, in the order of the device's operations: on a GPU
+//! they may still be on their way. The host's may be changed when it returns; before another device
+//! reads the tensor, it waits for this one (`wait_for`), or the host does (`synchronize`).
 //!
 //! **Errors.** ShapeError unless there are `shape.size()` values.
 template <class T, class D>

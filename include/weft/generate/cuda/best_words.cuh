@@ -52,8 +52,7 @@ __global__ void __launch_bounds__(Threads)
         own, [](const ScoredWord& a, const ScoredWord& b) { return stands_before(b, a) ? b : a; });
     if (threadIdx.x == 0) {
       chosen = first;
-      best[n * count + i] = {first.word,
-                             (first.log_probability - normalized.largest) - normalized.log_sum};
+      best[n * count + i] = {first.word, normalized(first.log_probability)};
     }
     __syncthreads();
     last = chosen;
@@ -66,9 +65,7 @@ __global__ void __launch_bounds__(Threads)
     word_probabilities_kernel(const float* logits, index_t V, token_t word, float* found) {
   const float* const row = logits + blockIdx.x * V;
   const LogSoftmax normalized = block_log_softmax<Threads>(row, V);
-  if (threadIdx.x == 0) {
-    found[blockIdx.x] = (row[word] - normalized.largest) - normalized.log_sum;
-  }
+  if (threadIdx.x == 0) found[blockIdx.x] = normalized(row[word]);
 }
 
 //! Has a kernel write what is found to memory of the GPU, and copies that.

@@ -40,10 +40,11 @@ inline weft::detail::CublasProduct in_columns(const Product& p) {
 template <class T>
 [[nodiscard]] bool multiply_as(Cuda& device, const Product& p, CublasEpilogue epilogue,
                                const float* vector) {
-  // What is not there yet begins where any memory of the device does.
-  const AnyFloats<const void> later(static_cast<const T*>(nullptr));
-  weft::detail::CublasOperands operands{p.b.type == later.type ? p.b : later,
-                                        p.a.type == later.type ? p.a : later, p.c, epilogue,
+  // In the place of a factor that is rounded later: algorithms are chosen by how it is aligned, and
+  // null is no worse than what the device will allocate.
+  const AnyFloats<const void> aligned(static_cast<const T*>(nullptr));
+  weft::detail::CublasOperands operands{p.b.type == aligned.type ? p.b : aligned,
+                                        p.a.type == aligned.type ? p.a : aligned, p.c, epilogue,
                                         vector};
   Tensor<T, Cuda> bias;
   if (vector != nullptr && p.c.rounded()) {
