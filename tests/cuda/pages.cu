@@ -272,6 +272,47 @@ TEST_CASE("what a step may need is made while a kernel of another stream waits f
   }
 }
 
+TEST_CASE("with graphs, free memory goes back where there is no other") {
+  Cuda device;
+  device.set_graphs(true);
+  const Tensor<float, Cuda> kept(device, {1});
+  const auto queue = [&](index_t pieces) {
+    const Tensor<float, Cuda> tensor(device, {pieces * floats});
+    const float one = 1.0f;
+    device.upload(tensor.data(), &one, sizeof one);
+    device.for_rows(1, 1, AddOne{tensor.data()});
+    device.copy(kept.data(), tensor.data(), 4);
+  };
+  const auto pieces = {12, 12, 12, 24, 24, 24};  // one of three makes a graph
+  setenv("EMULATED_SEGMENTS", "2", 1);           // of which one has `kept`
+  for (const index_t count : pieces) {
+    queue(count);
+    queue(count + 12);  // while that is listed
+    CHECK(to_host(kept) == std::vector{2.0f});
+  }
+  unsetenv("EMULATED_SEGMENTS");
+}
+
+TEST_CASE("after graphs the pool gives memory back again, unless it is kept for ranks") {
+  const bool is_kept = GENERATE(false, true);
+  Cuda device;
+  if (is_kept) device.keep_segments();
+  device.set_graphs(true);
+  device.set_graphs(false);
+  index_t all = 0;
+  for (index_t i = 0; i < 8; ++i) {
+    const index_t bytes = least_segment + i * large;
+    static_cast<void>(device.allocate(bytes));  // has no room for the next
+    all += bytes;
+  }
+  const ArenaStatistics statistics = device.memory().statistics();
+  if (is_kept) {
+    CHECK(statistics.held == all);
+  } else {
+    CHECK(statistics.held <= 2 * statistics.peak + least_segment);
+  }
+}
+
 TEST_CASE("of memory that was allocated nothing is committed or discarded") {
   Cuda device;
   const Tensor<float, Cuda> tensor(device, {floats});

@@ -421,6 +421,9 @@ TEST_CASE("segments that are to be kept do not go back") {
   arena.keep_segments(true);
   const Memory array = grown_array(arena, 40);
   CHECK(arena.statistics().held == 40 * 41 / 2 * mebibyte);  // no old place has room for the next
+  CHECK(arena.give_back_free());                             // but when somebody says so
+  CHECK(arena.statistics().held == 40 * mebibyte);
+  CHECK_FALSE(arena.give_back_free());
 }
 
 }  // namespace arena_tests

@@ -233,7 +233,7 @@ class NcclDeviceCommunicator {
       if (host.size() > 1) detail::expect_nccl_environment();
       // To free a GPU's memory waits for all its kernels, and NCCL's wait for other ranks, which
       // may be about to free theirs. Whether the driver waits so where pages go, no GPU has shown.
-      device->memory().keep_segments(true);
+      device->keep_segments();
       device->set_pages(false);
     }
 

@@ -132,17 +132,20 @@ class Arena {
     return statistics_;
   }
 
-  //! Whether segments stay however little of them is in use: those who use what was given back
+  //! Whether free segments stay where more memory is asked for: those who use what was given back
   //! might not have begun.
   void keep_segments(bool keep) {
     const std::scoped_lock lock(mutex_);
     keeps_segments_ = keep;
   }
 
-  //! Gives free segments back to the system.
-  void give_back_free() {
+  //! Gives free segments back to the system, those too that were to be kept: who used them must be
+  //! done. Whether there were any.
+  bool give_back_free() {
     const std::scoped_lock lock(mutex_);
+    const index_t held = statistics_.held;
     give_back_segments(0);
+    return statistics_.held < held;
   }
 
   //! Starts the record of the peak anew from what is live now.
@@ -234,10 +237,10 @@ class Arena {
     if (Block* block = grow_last_segment(size); block != nullptr) return block;
     // Arrays that grow, such as a decoder's caches, leave segments that are all too small.
     const index_t most = 2 * std::max(statistics_.peak, statistics_.live + size) + least_segment;
-    give_back_segments(most - size);
+    if (!keeps_segments_) give_back_segments(most - size);
     segments_.reserve(segments_.size() + 1);
     Segment segment = source_.request(size);
-    if (segment.data == nullptr) {
+    if (segment.data == nullptr && !keeps_segments_) {
       give_back_segments(0);
       segment = source_.request(size);
     }
@@ -279,7 +282,6 @@ class Arena {
 
   //! Gives whole free segments back as long as more than `most` bytes are held.
   void give_back_segments(index_t most) {
-    if (keeps_segments_) return;
     for (Block* block : bins_) {
       while (block != nullptr && statistics_.held > most) {
         Block* const next = block->free_next;

@@ -105,7 +105,14 @@ class Cuda {
   void set_graphs(bool on) {
     activate();
     queue_.set_graphs(on);
-    if (on) arena_.keep_segments(true);  // what is called may not have been launched yet
+    // What is called may not have been launched yet.
+    arena_.keep_segments(on || keeps_segments_);
+  }
+  //! From now on the pool gives no memory back to the GPU: to free some waits for all its kernels,
+  //! and those of NCCL's wait for other ranks.
+  void keep_segments() {
+    keeps_segments_ = true;
+    arena_.keep_segments(true);
   }
   //! Operations that were called.
   [[nodiscard]] index_t operations() const { return queue_.operations(); }
@@ -165,12 +172,16 @@ class Cuda {
     }
   }
 
+  //! **Cost.** With graphs it launches what is listed and waits for it where the GPU has no more
+  //! memory, before it says so.
+  //! **Errors.** SystemError if the GPU has no more memory.
   [[nodiscard]] Memory allocate(index_t bytes) {
     activate();
     try {
       return arena_.allocate(bytes);
     } catch (const SystemError&) {
-      if (!pages_.give_back_unused(queue_)) throw;
+      const bool had_pages = pages_.give_back_unused(queue_);
+      if (!give_back_segments() && !had_pages) throw;
       return arena_.allocate(bytes);
     }
   }
@@ -195,7 +206,7 @@ class Cuda {
     try {
       attempt();
     } catch (const SystemError&) {
-      arena_.give_back_free();
+      give_back_segments();
       attempt();
     }
   }
@@ -367,6 +378,17 @@ class Cuda {
       },
       [](const Segment& segment) { cudaFree(segment.data); }};
 
+  //! Gives the GPU the pool's free segments, unless that could wait for other ranks. Whether there
+  //! were any. Nothing may be listed that uses them, and no graph have their addresses.
+  bool give_back_segments() {
+    if (keeps_segments_) return false;
+    if (queue_.graphs()) {
+      queue_.set_graphs(true);
+      synchronize();
+    }
+    return arena_.give_back_free();
+  }
+
   void begin_products() {
     activate();
     cublas_.begin([this](index_t bytes) { return allocate(bytes); });
@@ -425,6 +447,7 @@ class Cuda {
   std::atomic<index_t> waits_{0};
   std::vector<bool> connected_;  // the GPUs whose memory this one may reach
   Arena arena_;
+  bool keeps_segments_ = false;  // of the arena, whether graphs are on or not
   detail::CudaPages pages_;
   bool has_pages_ = true;
   Memory counters_;

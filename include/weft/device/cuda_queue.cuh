@@ -58,13 +58,15 @@ class CudaQueue {
     return stream_;
   }
 
-  //! Whether graphs are used from now on.
+  //! Whether graphs are used from now on. What is listed is launched, and all graphs are forgotten.
   void set_graphs(bool on) {
     flush();
     graphs_on_ = on;
     graphs_.clear();
     strangers_.clear();
   }
+  //! Whether they are.
+  [[nodiscard]] bool graphs() const { return graphs_on_; }
 
   //! Queues an operation; `name` must stay.
   template <class T>

@@ -4,6 +4,7 @@
 //! libcudart.
 #include <cuda_runtime_api.h>
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -25,6 +26,8 @@
 #include "streams.hpp"
 
 namespace {
+
+std::atomic<std::size_t> segments{0};  // that somebody has
 
 thread_local int current_gpu = 0;
 thread_local bool is_recording = false;
@@ -288,20 +291,27 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, 
 
 // Memory.
 
-//! `EMULATED_PAGES_FILL`: there is no more as long as somebody has pages.
+//! `EMULATED_PAGES_FILL`: there is no more as long as somebody has pages. `EMULATED_SEGMENTS`: how
+//! many there are.
 cudaError_t cudaMalloc(void** memory, size_t bytes) {
   if (is_recording) return cudaErrorStreamCaptureUnsupported;
+  const char* const most = std::getenv("EMULATED_SEGMENTS");
+  if (most != nullptr && segments >= std::strtoul(most, nullptr, 10)) {
+    return cudaErrorMemoryAllocation;
+  }
   if (emulator::Memory::of_all().physical_pages > 0 &&
       std::getenv("EMULATED_PAGES_FILL") != nullptr) {
     return cudaErrorMemoryAllocation;
   }
   *memory = emulator::Memory::of_all().allocate(bytes, current_gpu);
-  return *memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
+  if (*memory == nullptr) return cudaErrorMemoryAllocation;
+  ++segments;
+  return cudaSuccess;
 }
 cudaError_t cudaFree(void* memory) {
   if (is_recording) return cudaErrorStreamCaptureUnsupported;
   emulator::Stream::reach_all();
-  emulator::Memory::of_all().free(memory);
+  if (emulator::Memory::of_all().free(memory)) --segments;
   return cudaSuccess;
 }
 cudaError_t cudaMallocHost(void** memory, size_t bytes) {

@@ -56,13 +56,15 @@ class Memory {
     return data;
   }
 
-  void free(void* data) {
+  //! Whether that had been given out.
+  bool free(void* data) {
     const std::lock_guard lock(mutex_);
     const auto piece = pieces_.find(reinterpret_cast<std::uint64_t>(data));
-    if (piece == pieces_.end()) return;
+    if (piece == pieces_.end()) return false;
     munmap(data, piece->second.bytes);
     pieces_.erase(piece);
     ++changes_;
+    return true;
   }
 
   //! Addresses without memory, in pages of `page_bytes`; null if there are no more.
