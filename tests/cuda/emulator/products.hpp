@@ -87,14 +87,8 @@ inline std::vector<float> factor(const Layout& layout, const void* elements, boo
   const std::uint64_t rows = transposed ? layout.columns : layout.rows;
   const std::uint64_t columns = transposed ? layout.rows : layout.columns;
   const auto kept = [compute](float x) {
-    const std::uint32_t bits = std::bit_cast<std::uint32_t>(x);
-    if (compute == CUBLAS_COMPUTE_32F_FAST_TF32)
-      return std::bit_cast<float>((bits + 0x1000u) & ~0x1fffu);
-    if (compute == CUBLAS_COMPUTE_32F_FAST_16BF) {
-      return std::bit_cast<float>((bits + 0x7fffu + (bits >> 16 & 1u)) & 0xffff0000u);
-    }
-    if (compute == CUBLAS_COMPUTE_32F_FAST_16F) return static_cast<float>(weft::Float16(x));
-    return x;
+    if (compute != CUBLAS_COMPUTE_32F_FAST_TF32) return x;
+    return std::bit_cast<float>((std::bit_cast<std::uint32_t>(x) + 0x1000u) & ~0x1fffu);
   };
   std::vector<float> values(rows * columns);
   numbers(layout.type, elements, [&](const auto* numbers) {
