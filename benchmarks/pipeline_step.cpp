@@ -78,6 +78,7 @@ struct RandomTokens {
     }
   }
   [[nodiscard]] index_t size() const { return rows.size(); }
+  [[nodiscard]] std::uint64_t fingerprint() const { return rows.fingerprint(); }
   template <class D>
   [[nodiscard]] parallel::MicroBatch<TokenSequences<D>, D> part(D& device, Range range) const {
     auto input = train::to_sequences(device, rows, range);

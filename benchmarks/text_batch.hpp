@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <span>
 #include <vector>
@@ -32,6 +33,7 @@ struct TextBatch {
     }
   }
   [[nodiscard]] weft::index_t size() const { return input.size(); }
+  [[nodiscard]] std::uint64_t fingerprint() const { return input.fingerprint(); }
   template <class D>
   [[nodiscard]] weft::parallel::MicroBatch<weft::TokenSequences<D>, D> part(
       D& device, weft::Range range) const {

@@ -19,6 +19,7 @@
 #include <weft/parallel/schedule/read_table.hpp>
 #include <weft/weft.hpp>
 
+#include <cstdint>
 #include <cstdio>
 #include <sstream>
 #include <string>
@@ -45,6 +46,9 @@ struct Words {
   data::TranslationBatch batch;
 
   index_t size() const { return batch.size(); }
+  std::uint64_t fingerprint() const {
+    return batch.target_input.fingerprint();
+  }  // ranks compare it
   parallel::MicroBatch<TokenSequences<Cpu>, Cpu> part(Cpu& device, Range range) const {
     return {train::to_sequences(device, batch.target_input, range),
             train::to_sequences(device, batch.target_output, range).ids};

@@ -36,6 +36,7 @@
 #include <weft/parallel/pipeline_trace.hpp>
 // [include-trace]
 
+#include <cstdint>
 #include <cstdio>
 #include <string>
 #include <vector>
@@ -68,6 +69,9 @@ struct Words {
   data::TranslationBatch batch;
 
   index_t size() const { return batch.size(); }
+  std::uint64_t fingerprint() const {
+    return batch.target_input.fingerprint();
+  }  // ranks compare it
   parallel::MicroBatch<TokenSequences<Cpu>, Cpu> part(Cpu& device, Range range) const {
     return {train::to_sequences(device, batch.target_input, range),
             train::to_sequences(device, batch.target_output, range).ids};

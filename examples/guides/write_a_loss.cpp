@@ -13,7 +13,6 @@
 
 #include "mean_squared_error.hpp"
 
-#include <weft/core/fingerprint.hpp>
 #include <weft/nn/embedding.hpp>
 #include <weft/nn/encoder.hpp>
 #include <weft/nn/layer_norm.hpp>
@@ -21,6 +20,7 @@
 #include <weft/weft.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdio>
 #include <random>
 #include <span>
@@ -63,11 +63,7 @@ struct TaggedSentences {
   }
 
   //! Differs where batches do: ranks compare it, as each has to bring the same batch.
-  [[nodiscard]] std::uint64_t fingerprint() const {
-    Fingerprint fingerprint;
-    for (const token_t word : words.tokens) fingerprint.add(static_cast<std::uint64_t>(word));
-    return fingerprint.value();
-  }
+  [[nodiscard]] std::uint64_t fingerprint() const { return words.fingerprint(); }
 };
 // [batch]
 

@@ -25,6 +25,7 @@
 #include <weft/parallel/schedule/svg.hpp>
 #include <weft/weft.hpp>
 
+#include <cstdint>
 #include <cstdio>
 #include <fstream>
 #include <vector>
@@ -58,6 +59,9 @@ struct Words {
   data::TranslationBatch batch;
 
   index_t size() const { return batch.size(); }
+  std::uint64_t fingerprint() const {
+    return batch.target_input.fingerprint();
+  }  // ranks compare it
   parallel::MicroBatch<TokenSequences<Cpu>, Cpu> part(Cpu& device, Range range) const {
     return {train::to_sequences(device, batch.target_input, range),
             train::to_sequences(device, batch.target_output, range).ids};

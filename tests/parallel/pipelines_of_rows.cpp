@@ -14,6 +14,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <utility>
@@ -34,6 +35,7 @@ struct Measured {
   index_t sequences = 6;
 
   [[nodiscard]] index_t size() const { return sequences; }
+  [[nodiscard]] std::uint64_t fingerprint() const { return 1; }  // all are the same
 
   template <class D>
   [[nodiscard]] parallel::MicroBatch<Rows<K, D>, D> part(D& device, Range range) const {

@@ -16,6 +16,7 @@
 #include <weft/train/device_batch.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 namespace weft::testing {
@@ -83,6 +84,7 @@ class WordsBatch {
   explicit WordsBatch(const data::TranslationBatch& batch) : batch_(&batch) {}
 
   [[nodiscard]] index_t size() const { return batch_->size(); }
+  [[nodiscard]] std::uint64_t fingerprint() const { return batch_->target_input.fingerprint(); }
 
   template <class D>
   [[nodiscard]] parallel::MicroBatch<TokenSequences<D>, D> part(D& device, Range range) const {

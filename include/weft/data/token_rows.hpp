@@ -3,9 +3,11 @@
 //! @file Sentences of different lengths, packed one after the other.
 #pragma once
 
+#include <weft/core/fingerprint.hpp>
 #include <weft/core/index.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <span>
 #include <vector>
@@ -31,6 +33,17 @@ struct TokenRows {
     return std::span(tokens).subspan(
         static_cast<std::size_t>(offsets[static_cast<std::size_t>(row)]),
         static_cast<std::size_t>(length(row)));
+  }
+
+  //! Differs where the lengths of rows do, or their first tokens: ranks ask whether they were given
+  //! the same batch, each time.
+  [[nodiscard]] std::uint64_t fingerprint() const noexcept {
+    Fingerprint fingerprint;
+    for (index_t row = 0; row < size(); ++row) {
+      fingerprint.add(static_cast<std::uint64_t>(length(row)));
+      if (length(row) > 0) fingerprint.add(static_cast<std::uint64_t>((*this)[row].front()));
+    }
+    return fingerprint.value();
   }
 
   //! Makes a row of the tokens that were appended to `tokens` since the last one.

@@ -104,7 +104,7 @@ class DistributedDataParallel : public OverRanks<C> {
   //! Nothing is reduced: what PyTorch calls `no_sync`.
   template <class B>
   void accumulate(const B& batch) {
-    static_assert(sizeof(BatchRequirements<B, Model, Loss, D>) > 0);
+    static_assert(sizeof(RankBatchRequirements<B, Model, Loss, D>) > 0);
     auto turn = batches_.begin(recipe_, state_.loads());
     turn.given().add(batch);
     with_parameters(nn::Mode::train, state_.steps(), batch.size(), [&] {
@@ -122,7 +122,7 @@ class DistributedDataParallel : public OverRanks<C> {
   //! not fit, or a rank wait, before it was found.
   template <class B>
   StepReport step(const B& batch, double rate) {
-    static_assert(sizeof(BatchRequirements<B, Model, Loss, D>) > 0);
+    static_assert(sizeof(RankBatchRequirements<B, Model, Loss, D>) > 0);
     this->expect_no_whole();
     const auto turn = batches_.begin(recipe_, state_.loads());
     turn.given().add(batch);
@@ -151,7 +151,7 @@ class DistributedDataParallel : public OverRanks<C> {
   //! The loss of a batch, without dropout and without an update: on every rank that of the whole.
   template <class B>
   [[nodiscard]] LossSum evaluate(const B& batch) {
-    static_assert(sizeof(BatchRequirements<B, Model, Loss, D>) > 0);
+    static_assert(sizeof(RankBatchRequirements<B, Model, Loss, D>) > 0);
     std::vector<LossSum> losses(static_cast<std::size_t>(recipe_.micro_batches));
     with_parameters(nn::Mode::evaluate, comm::Purpose::none, batch.size(), [&] {
       runner_.evaluate(recipe_, evaluated_by(rank()), batch, state_.read_values().data(), losses,

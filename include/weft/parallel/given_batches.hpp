@@ -3,7 +3,6 @@
 //! @file The batches of an update, told from those that another rank may have been given.
 #pragma once
 
-#include <concepts>
 #include <cstdint>
 
 #include <weft/core/fingerprint.hpp>
@@ -27,16 +26,12 @@ class GivenBatches {
     const auto size = static_cast<index_t>(batch.size());
     size_ += size;
     fingerprint_.add(static_cast<std::uint64_t>(size));
-    if constexpr (requires {
-                    { batch.fingerprint() } -> std::convertible_to<std::uint64_t>;
-                  }) {
-      fingerprint_.add(static_cast<std::uint64_t>(batch.fingerprint()));
-    }
+    fingerprint_.add(static_cast<std::uint64_t>(batch.fingerprint()));
   }
 
   //! How many sequences there are.
   [[nodiscard]] index_t size() const { return size_; }
-  //! Of their sizes, and of the fingerprints of batches that have one.
+  //! Of their sizes and fingerprints.
   [[nodiscard]] std::uint64_t fingerprint() const { return fingerprint_.value(); }
 
  private:

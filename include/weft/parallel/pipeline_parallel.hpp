@@ -128,7 +128,7 @@ class PipelineParallel : public OverRanks<C> {
   //! Adds the gradients of a batch to those of the next `step`, which makes one update of all.
   template <class B>
   void accumulate(const B& batch) {
-    static_assert(sizeof(BatchRequirements<B, Model, Loss, D>) > 0);
+    static_assert(sizeof(RankBatchRequirements<B, Model, Loss, D>) > 0);
     auto turn = batches_.begin(recipe_, state_.loads());
     turn.given().add(batch);
     train(batch, turn);
@@ -142,7 +142,7 @@ class PipelineParallel : public OverRanks<C> {
   //! not fit, or a rank wait, before it was found.
   template <class B>
   StepReport step(const B& batch, double rate) {
-    static_assert(sizeof(BatchRequirements<B, Model, Loss, D>) > 0);
+    static_assert(sizeof(RankBatchRequirements<B, Model, Loss, D>) > 0);
     this->expect_no_whole();
     const auto turn = batches_.begin(recipe_, state_.loads());
     turn.given().add(batch);
@@ -171,7 +171,7 @@ class PipelineParallel : public OverRanks<C> {
   //! The loss of a batch, without dropout and without an update: on every rank that of the whole.
   template <class B>
   [[nodiscard]] LossSum evaluate(const B& batch) {
-    static_assert(sizeof(BatchRequirements<B, Model, Loss, D>) > 0);
+    static_assert(sizeof(RankBatchRequirements<B, Model, Loss, D>) > 0);
     std::vector<LossSum> losses(static_cast<std::size_t>(recipe_.micro_batches));
     run(batch,
         {.values = state_.values().data(), .weights = weights_.round(state_.values().data())},

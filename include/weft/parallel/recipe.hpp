@@ -78,9 +78,9 @@ struct StepReport {
 //! A batch that strategies can cut: `size()` sequences, and `part(device, range)`, the micro-batch
 //! of a range of them on a device.
 //!
-//! **Semantics.** `part` is called on several devices' workers at once. If there is a
-//! `fingerprint()`, a number that differs where batches do, ranks compare it: each is given the
-//! whole batch, and no other one.
+//! **Semantics.** `part` is called on several devices' workers at once. Strategies over ranks need
+//! `fingerprint()` too, a number that differs where batches do, and compare it: each rank is given
+//! the whole batch, and no other one.
 template <class B, class D>
 concept Batch = requires(const B& batch, D& device, Range range) {
   { batch.size() } -> std::convertible_to<index_t>;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <concepts>
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
@@ -109,6 +110,17 @@ struct BatchRequirements {
       },
       "the batch's labels are not what the loss reads: a Tensor<token_t, D>, or the loss's "
       "Labels<D>");
+};
+
+//! Compiles if ranks can train on it too: they compare the batches that they were given.
+template <class B, class Model, class Loss, class D>
+struct RankBatchRequirements : BatchRequirements<B, Model, Loss, D> {
+  static_assert(
+      requires(const B& batch) {
+        { batch.fingerprint() } -> std::convertible_to<std::uint64_t>;
+      },
+      "each rank is given the whole batch, and ranks compare what they were given: a batch needs a "
+      "fingerprint(), a number that differs where batches do, such as that of its data::TokenRows");
 };
 
 // What constructors are given. Each strategy has a further constructor for arguments that do not

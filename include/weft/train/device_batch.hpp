@@ -37,14 +37,6 @@ template <class D>
 
 namespace detail {
 
-//! Differs where the lengths of rows do, or their first tokens: a pass over these alone.
-inline void add_to(Fingerprint& fingerprint, const data::TokenRows& rows) {
-  for (index_t row = 0; row < rows.size(); ++row) {
-    fingerprint.add(static_cast<std::uint64_t>(rows.length(row)));
-    if (rows.length(row) > 0) fingerprint.add(static_cast<std::uint64_t>(rows[row].front()));
-  }
-}
-
 }  // namespace detail
 
 //! A batch of sentences as strategies take it. It refers to the batch, which must outlive it.
@@ -58,10 +50,10 @@ class DeviceBatch {
 
   //! Differs where the lengths of sentences do, or their first words.
   [[nodiscard]] std::uint64_t fingerprint() const {
-    Fingerprint fingerprint;
-    detail::add_to(fingerprint, batch_->source);
-    detail::add_to(fingerprint, batch_->target_output);
-    return fingerprint.value();
+    return Fingerprint()
+        .add(batch_->source.fingerprint())
+        .add(batch_->target_output.fingerprint())
+        .value();
   }
 
   //! Sentences `range` on a device: what the model reads, and a label for each target token.

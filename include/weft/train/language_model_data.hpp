@@ -8,7 +8,6 @@
 
 #include <weft/core/chunks.hpp>
 #include <weft/core/error.hpp>
-#include <weft/core/fingerprint.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/lifetime.hpp>
 #include <weft/data/batch_position.hpp>
@@ -33,11 +32,7 @@ class LanguageModelDeviceBatch {
   [[nodiscard]] index_t size() const { return batch_->size(); }
 
   //! Differs where the number of words does, or the first word of a column.
-  [[nodiscard]] std::uint64_t fingerprint() const {
-    Fingerprint fingerprint;
-    detail::add_to(fingerprint, batch_->input);
-    return fingerprint.value();
-  }
+  [[nodiscard]] std::uint64_t fingerprint() const { return batch_->input.fingerprint(); }
 
   //! **Shapes.** TokenSequences of the columns in the range, and a label for each word.
   template <class D>
