@@ -30,6 +30,7 @@ template <class Loss, class D>
 struct LabelsOf {
   using Type = Tensor<token_t, D>;  //!< of a micro-batch
 };
+//! The same for a loss that says.
 template <class Loss, class D>
 requires requires { typename Loss::template Labels<D>; }
 struct LabelsOf<Loss, D> {
