@@ -695,4 +695,23 @@ TEST_CASE("the same operation gives the same bits on a GPU twice") {
   CHECK(bit_difference(first, second) == "");
 }
 
+TEST_CASE("the gradients of a linear layer have the same bits on a GPU each time") {
+  Cuda device;
+  device.set_product_precision(GENERATE(ProductPrecision::float32, ProductPrecision::bfloat16));
+  constexpr index_t N = 4096, in = 64, out = 128;  // so many rows may be divided among blocks
+  const ops::Factor<Cuda> x(random_tensor(device, {N, in}, 1)),
+      dy(random_tensor(device, {N, out}, 2));
+  const auto gradients = [&] {
+    const auto dw = nan_tensor(device, {out, in}), db = nan_tensor(device, {out});
+    ops::linear_gradients(device, dy, x, dw, ops::Write::replace, db, ops::Write::replace);
+    return std::pair(dw, db);
+  };
+  const auto [dw, db] = gradients();
+  for (int again = 0; again < 10; ++again) {
+    const auto [dw_again, db_again] = gradients();
+    CHECK(bit_difference(dw, dw_again) == "");
+    CHECK(bit_difference(db, db_again) == "");
+  }
+}
+
 }  // namespace operations_tests
