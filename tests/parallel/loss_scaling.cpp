@@ -335,7 +335,7 @@ TEST_CASE("a strategy that ignores the recipe's loss scaling is told so") {
   const auto objective = small_objective();
   const auto& layout = objective.layout();
   const std::vector<float> values(static_cast<std::size_t>(layout.values), 0.5f);
-  std::vector<float> gradients(static_cast<std::size_t>(layout.trained), 1.0f);
+  std::vector<float> gradients(static_cast<std::size_t>(layout.gradients), 1.0f);
   const auto on_all = [&](const auto& f) { f(device, 0, 1); };
   const parallel::LossSum loss{Sum<of::Loss>(1.0), Count<of::Tokens>(1)};
   const auto message = [&](const optim::LossScale& scale, bool scaled) {
