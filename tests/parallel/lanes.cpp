@@ -2,7 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/parallel/lanes.hpp>
 
+#include <weft/nn/criteria.hpp>
+#include <weft/nn/embedding.hpp>
+#include <weft/nn/generator.hpp>
 #include <weft/nn/initialize.hpp>
+#include <weft/nn/sequential.hpp>
+#include <weft/parallel/chunked.hpp>
 #include <weft/testing/small_translation.hpp>
 #include <weft/train/device_batch.hpp>
 
@@ -10,11 +15,62 @@
 
 #include <vector>
 
+#include "../message_of.hpp"
+#include "small_pipes.hpp"
+
 namespace lanes_tests {
 
 using namespace weft;
 using namespace weft::parallel;
 using namespace weft::testing;
+
+namespace {
+
+//! A gain whose gradient nobody computes.
+struct Forgetful {
+  nn::Parameter gain{.shape = {4}};
+
+  template <class Self, class Visit>
+  static constexpr void members(Self& self, Visit&& visit) {
+    visit("gain", self.gain);
+  }
+  template <class D>
+  struct Saved {};
+  template <class D>
+  [[nodiscard]] nn::Result<Rows<4, D>, Saved<D>> forward(nn::Context<D>&,
+                                                         const Rows<4, D>& x) const {
+    return {x, {}};
+  }
+  template <class D>
+  [[nodiscard]] Rows<4, D> backward(nn::Context<D>&, Saved<D>&&, const Rows<4, D>& dy) const {
+    return dy;
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a gradient that no module computes is an error, unless its parameter is frozen") {
+  using Model = nn::Sequential<nn::Embedding<4>, Forgetful>;
+  using ItsObjective = Objective<Model, Chunked<nn::BasicGenerator<4>, nn::CrossEntropy>>;
+  const auto batch = random_translations(4, 1);
+  const auto run = [&](const Forgetful& last) {
+    const ItsObjective objective(Model(nn::Embedding<4>(small_vocabulary, 24, 0.0f), last),
+                                 nn::BasicGenerator<4>(small_vocabulary), nn::CrossEntropy());
+    const auto values = nn::initial_values(objective.layout(), 1, objective);
+    Cpu device;
+    LaneRunner<ItsObjective, Cpu> runner(device, objective);
+    std::vector<LossSum> losses(1);
+    runner.run({}, {0, 1}, WordsBatch(batch), true, values.data(), RandomKey(1, 1), losses);
+    return losses;
+  };
+  CHECK(
+      message_of([&] { return run(Forgetful()); }) ==
+      "backward: nobody computed the gradient of \"1.gain\": its module's backward has to hand it "
+      "to ctx.gradient; what is not to be trained is told by nn::freeze");
+  Forgetful frozen;
+  nn::freeze(frozen);
+  CHECK(run(frozen).front().tokens.value() > 0);
+}
 
 TEST_CASE("a device keeps one sum for neighbouring lanes that the tree joins") {
   Cpu device;

@@ -88,6 +88,13 @@ class Gradients {
     }
   }
 
+  //! The number of the first place that nobody claimed in this update, or of places if all were.
+  [[nodiscard]] int first_unclaimed() const {
+    const auto found =
+        std::find_if(slots_.begin(), slots_.end(), [](const Slot& slot) { return !slot.written; });
+    return static_cast<int>(found - slots_.begin());
+  }
+
   //! Ends an update: what no micro-batch wrote is 0.
   void end(const ParameterLayout& layout) {
     for (std::size_t slot = 0; slot < slots_.size(); ++slot) {

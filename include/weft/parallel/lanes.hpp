@@ -13,11 +13,13 @@
 #include <vector>
 
 #include <weft/core/chunks.hpp>
+#include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/trace.hpp>
 #include <weft/core/tree_pairs.hpp>
 #include <weft/nn/context.hpp>
 #include <weft/nn/gradients.hpp>
+#include <weft/nn/parameter_layout.hpp>
 #include <weft/nn/units.hpp>
 #include <weft/ops/factor.hpp>
 #include <weft/ops/reduce.hpp>
@@ -221,7 +223,19 @@ class LaneRunner {
       }();
       const TraceSpan span(*device_, "backward", m);
       objective_->backward(ctx, std::move(saved));
+      if (!std::exchange(is_checked_, true)) expect_all(sum);
       losses.put(m, std::move(loss));
+    }
+  }
+
+  //! **Errors.** Error if a pass left out a gradient: its parameter would stay as it is.
+  void expect_all(const Gradients& gradients) const {
+    const int slot = gradients.first_unclaimed();
+    for (const auto& [name, p] : nn::named_parameters(*objective_)) {
+      if (p.slot != slot) continue;
+      throw Error(text("backward: nobody computed the gradient of \"", name,
+                       "\": its module's backward has to hand it to ctx.gradient; what is not to "
+                       "be trained is told by nn::freeze"));
     }
   }
 
@@ -285,6 +299,7 @@ class LaneRunner {
   D* device_;
   const Objective* objective_;
   bool gradients_go_;
+  bool is_checked_ = false;  // that a pass finds all gradients
   PassObserver* observer_ = nullptr;
   float loss_scale_ = 1.0f;  // of the batch under way
   Range lanes_;
