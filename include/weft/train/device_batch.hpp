@@ -35,10 +35,6 @@ template <class D>
           make_layout<D>(device, lengths, static_cast<std::uint32_t>(range.begin))};
 }
 
-namespace detail {
-
-}  // namespace detail
-
 //! A batch of sentences as strategies take it. It refers to the batch, which must outlive it.
 class DeviceBatch {
  public:
