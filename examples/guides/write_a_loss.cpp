@@ -19,7 +19,7 @@
 #include <weft/nn/linear.hpp>
 #include <weft/weft.hpp>
 
-#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <random>
@@ -97,18 +97,16 @@ Train::Objective tagger() {
 // [head]
 
 // [predict]
-//! For each word of all sentences the tag of the largest logit.
-std::vector<token_t> predict(Cpu& device, const Train& train, const data::TokenRows& words) {
-  const Train::Objective& objective = train.objective();
-  nn::Context<Cpu> ctx(device, train.state().values().data());  // for evaluation
-  const auto y =
-      objective.model().forward(ctx, train::to_sequences(device, words, {0, words.size()})).output;
-  const auto logits = to_host(objective.loss().generator.logits(ctx, y.values));
-  std::vector<token_t> best;
-  for (auto row = logits.begin(); row != logits.end(); row += tags) {
-    best.push_back(static_cast<token_t>(std::max_element(row, row + tags) - row));
+//! The share of tags that the model gets right.
+double accuracy(Train& train, const TaggedSentences& batch) {
+  const std::vector<token_t> predicted = train::predict(train, batch);  // for each word of all
+  index_t right = 0, all = 0;
+  for (std::size_t i = 0; i < predicted.size(); ++i) {
+    if (batch.tags.tokens[i] == untagged) continue;
+    ++all;
+    if (predicted[i] == batch.tags.tokens[i]) ++right;
   }
-  return best;
+  return static_cast<double>(right) / static_cast<double>(all);
 }
 // [predict]
 
@@ -119,15 +117,7 @@ std::vector<float> train_tagger(int devices, double& right) {
   for (unsigned update = 0; update < 300; ++update) {
     (void)train.step(tagged_sentences(64, update), /*rate=*/0.01);
   }
-  const auto test = tagged_sentences(200, 1'000);
-  const auto predicted = predict(group[0], train, test.words);
-  index_t same = 0, all = 0;
-  for (std::size_t i = 0; i < predicted.size(); ++i) {
-    if (test.tags.tokens[i] == untagged) continue;
-    ++all;
-    if (predicted[i] == test.tags.tokens[i]) ++same;
-  }
-  right = static_cast<double>(same) / static_cast<double>(all);
+  right = accuracy(train, tagged_sentences(200, 1'000));
   return to_host(train.state().values());
 }
 

@@ -43,4 +43,5 @@
 #include <weft/parallel/primitives.hpp>
 #include <weft/tensor/tensor.hpp>
 #include <weft/train/device_batch.hpp>
+#include <weft/train/predict.hpp>
 #include <weft/train/translate.hpp>

@@ -4,11 +4,13 @@
 
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <weft/testing/small_translation.hpp>
+#include <weft/train/predict.hpp>
 #include <weft/train/saved_model.hpp>
 #include <weft/train/translate.hpp>
 
@@ -295,16 +297,20 @@ TEST_CASE("a GPU skips updates whose gradient is infinite in float16, until the 
   CHECK_FALSE(to_host(train.state().values()) == before);
 }
 
-TEST_CASE("logical devices translate as one") {
-  const auto sources = random_translations(9, 77).source;
+TEST_CASE("logical devices translate and predict as one") {
+  const auto batch = random_translations(9, 77);
   const generate::SearchSettings settings{.beam = 3, .max_length_b = 12};
   const auto translated = [&](int devices) {
     const DeviceGroup<Cuda> group(devices);
     DataParallel<SmallModel, SmallLoss, optim::Adam, Cuda> train(group, small_objective(),
                                                                  optim::Adam(), recipe);
-    return train::translate(train, sources, settings.eos, settings, /*batch=*/2);
+    return std::tuple(train::translate(train, batch.source, settings.eos, settings, /*batch=*/2),
+                      train::predict(train, train::DeviceBatch(batch)),
+                      train::outputs(train, train::DeviceBatch(batch)));
   };
-  CHECK(translated(3) == translated(1));
+  const auto one = translated(1);
+  CHECK(translated(3) == one);
+  CHECK(std::ssize(std::get<1>(one)) == std::ssize(batch.target_output.tokens));
 }
 
 TEST_CASE("a run that a processor began goes on on a GPU, and translates as there") {

@@ -20,9 +20,8 @@
 #include <weft/generate/largest_logit.hpp>
 #include <weft/generate/search_settings.hpp>
 #include <weft/nn/context.hpp>
-#include <weft/parallel/primitives.hpp>
-#include <weft/tensor/tensor.hpp>
 #include <weft/train/device_batch.hpp>
+#include <weft/train/evaluate_on_devices.hpp>
 
 namespace weft::train {
 
@@ -90,17 +89,9 @@ template <class Strategy>
   std::atomic<index_t> next{strategy.rank()};
   batch = std::min(batch, std::max(source.size(), index_t{1}));
   const index_t batches = (source.size() + batch - 1) / batch;
-  [[maybe_unused]] const auto whole = strategy.whole_values();
-  using Device = std::remove_reference_t<decltype(strategy.device(0))>;
-  std::vector<Tensor<float, Device>> values;
-  for (int index = 0; index < strategy.devices(); ++index) {
-    values.push_back(parallel::readable_on(strategy.device(index), strategy.state().read_values()));
-  }
-  strategy.on_devices([&](Device& device, int index) {
+  evaluate_on_devices(strategy, [&]<class Device>(nn::Context<Device>& ctx, int) {
     const auto& model = strategy.objective().model();
     const auto& generator = strategy.objective().loss().generator;
-    nn::Context<Device> ctx(device, values[static_cast<std::size_t>(index)].data());
-    ctx.round_weights(strategy.objective().layout());
     generate::LargestLogit<std::remove_cvref_t<decltype(generator)>, Device> next_word(generator);
     for (index_t i; (i = next.fetch_add(strategy.ranks())) < batches;) {
       const auto first = static_cast<std::size_t>(i * batch);
@@ -113,7 +104,7 @@ template <class Strategy>
         part.tokens.push_back(source_eos);
         part.end_row();
       }
-      const auto sources = to_sequences(device, part, {0, part.size()});
+      const auto sources = to_sequences(ctx.device(), part, {0, part.size()});
       const auto result = [&](std::size_t b) -> generate::Hypothesis& {
         return results[static_cast<std::size_t>(rows[b])];
       };
