@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "../message_of.hpp"
+#include "forgetful.hpp"
 #include "small_pipes.hpp"
 
 namespace lanes_tests {
@@ -24,36 +25,11 @@ using namespace weft;
 using namespace weft::parallel;
 using namespace weft::testing;
 
-namespace {
-
-//! A gain whose gradient nobody computes.
-struct Forgetful {
-  nn::Parameter gain{.shape = {4}};
-
-  template <class Self, class Visit>
-  static constexpr void members(Self& self, Visit&& visit) {
-    visit("gain", self.gain);
-  }
-  template <class D>
-  struct Saved {};
-  template <class D>
-  [[nodiscard]] nn::Result<Rows<4, D>, Saved<D>> forward(nn::Context<D>&,
-                                                         const Rows<4, D>& x) const {
-    return {x, {}};
-  }
-  template <class D>
-  [[nodiscard]] Rows<4, D> backward(nn::Context<D>&, Saved<D>&&, const Rows<4, D>& dy) const {
-    return dy;
-  }
-};
-
-}  // namespace
-
 TEST_CASE("a gradient that no module computes is an error, unless its parameter is frozen") {
-  using Model = nn::Sequential<nn::Embedding<4>, Forgetful>;
+  using Model = nn::Sequential<nn::Embedding<4>, Forgetful<4>>;
   using ItsObjective = Objective<Model, Chunked<nn::BasicGenerator<4>, nn::CrossEntropy>>;
   const auto batch = random_translations(4, 1);
-  const auto run = [&](const Forgetful& last) {
+  const auto run = [&](const Forgetful<4>& last) {
     const ItsObjective objective(Model(nn::Embedding<4>(small_vocabulary, 24, 0.0f), last),
                                  nn::BasicGenerator<4>(small_vocabulary), nn::CrossEntropy());
     const auto values = nn::initial_values(objective.layout(), 1, objective);
@@ -64,10 +40,10 @@ TEST_CASE("a gradient that no module computes is an error, unless its parameter 
     return losses;
   };
   CHECK(
-      message_of([&] { return run(Forgetful()); }) ==
+      message_of([&] { return run(Forgetful<4>()); }) ==
       "backward: nobody computed the gradient of \"1.gain\": its module's backward has to hand it "
       "to ctx.gradient; what is not to be trained is told by nn::freeze");
-  Forgetful frozen;
+  Forgetful<4> frozen;
   nn::freeze(frozen);
   CHECK(run(frozen).front().tokens.value() > 0);
 }

@@ -20,10 +20,13 @@
 #include <utility>
 #include <vector>
 
+#include "forgetful.hpp"
+
 namespace pipelines_of_rows_tests {
 
 using namespace weft;
 using comm::ThreadCommunicator;
+using testing::Forgetful;
 
 namespace {
 
@@ -86,6 +89,22 @@ std::vector<float> trained(Train& train) {
   return to_host(train.state().values());
 }
 
+//! What the first of two ranks that fails says of one update.
+template <class Model>
+std::string error_of_ranks() {
+  try {
+    comm::launch_threads(2, comm::Timeout(60.0), [&](ThreadCommunicator& communicator) {
+      Cpu cpu;
+      PipelineParallel<Model, Loss> strategy(cpu, communicator, objective<Model>(), optim::Adam(),
+                                             recipe);
+      (void)strategy.step(Measured(), 0.01);
+    });
+  } catch (const comm::RankError& error) {
+    return error.message();
+  }
+  return "";
+}
+
 }  // namespace
 
 TEST_CASE("a pipeline that reads rows has the bits of one device") {
@@ -104,20 +123,17 @@ TEST_CASE("a pipeline that reads rows has the bits of one device") {
 }
 
 TEST_CASE("a stage before the last that changes the number of rows is refused") {
-  using Model = Pipe<GPipe<2>, FirstRow, nn::Linear<K, C>>;
-  try {
-    comm::launch_threads(2, comm::Timeout(60.0), [&](ThreadCommunicator& communicator) {
-      Cpu cpu;
-      PipelineParallel<Model, Loss> strategy(cpu, communicator, objective<Model>(), optim::Adam(),
-                                             recipe);
-      (void)strategy.step(Measured(), 0.01);
-    });
-    FAIL("nothing was thrown");
-  } catch (const comm::RankError& error) {
-    CHECK(error.message() ==
-          "rank 0: pipeline: stage 0 hands on (1, 3), and the next one expects "
-          "(6, 3), as many rows as the micro-batch's input has");
-  }
+  CHECK(error_of_ranks<Pipe<GPipe<2>, FirstRow, nn::Linear<K, C>>>() ==
+        "rank 0: pipeline: stage 0 hands on (1, 3), and the next one expects "
+        "(6, 3), as many rows as the micro-batch's input has");
+}
+
+TEST_CASE("a rank of a pipeline looks for the gradients of its stages") {
+  CHECK(
+      error_of_ranks<Pipe<GPipe<2>, nn::Linear<K, C>, Forgetful<C>>>() ==
+      "rank 1: backward: nobody computed the gradient of \"1.gain\": its module's backward has to "
+      "hand it to ctx.gradient; what is not to be trained is told by nn::freeze");
+  CHECK(error_of_ranks<Pipe<GPipe<2>, nn::Linear<K, C>, nn::LayerNorm<C>>>() == "");
 }
 
 }  // namespace pipelines_of_rows_tests

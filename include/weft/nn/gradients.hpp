@@ -88,11 +88,12 @@ class Gradients {
     }
   }
 
-  //! The number of the first place that nobody claimed in this update, or of places if all were.
-  [[nodiscard]] int first_unclaimed() const {
-    const auto found =
-        std::find_if(slots_.begin(), slots_.end(), [](const Slot& slot) { return !slot.written; });
-    return static_cast<int>(found - slots_.begin());
+  //! The number of the first place with a size that nobody claimed in this update, or of places if
+  //! all were.
+  [[nodiscard]] int first_unclaimed(const ParameterLayout& layout) const {
+    std::size_t slot = 0;
+    while (slot < slots_.size() && (slots_[slot].written || layout.slots[slot].second == 0)) ++slot;
+    return static_cast<int>(slot);
   }
 
   //! Ends an update: what no micro-batch wrote is 0.

@@ -23,6 +23,7 @@
 #include <weft/nn/units.hpp>
 #include <weft/ops/factor.hpp>
 #include <weft/ops/reduce.hpp>
+#include <weft/parallel/expect_gradients.hpp>
 #include <weft/parallel/loss_sum.hpp>
 #include <weft/parallel/recipe.hpp>
 #include <weft/parallel/rounded_weights.hpp>
@@ -223,19 +224,8 @@ class LaneRunner {
       }();
       const TraceSpan span(*device_, "backward", m);
       objective_->backward(ctx, std::move(saved));
-      if (!std::exchange(is_checked_, true)) expect_all(sum);
+      if (!std::exchange(is_checked_, true)) expect_gradients(*objective_, layout(), sum);
       losses.put(m, std::move(loss));
-    }
-  }
-
-  //! **Errors.** Error if a pass left out a gradient: its parameter would stay as it is.
-  void expect_all(const Gradients& gradients) const {
-    const int slot = gradients.first_unclaimed();
-    for (const auto& [name, p] : nn::named_parameters(*objective_)) {
-      if (p.slot != slot) continue;
-      throw Error(text("backward: nobody computed the gradient of \"", name,
-                       "\": its module's backward has to hand it to ctx.gradient; what is not to "
-                       "be trained is told by nn::freeze"));
     }
   }
 

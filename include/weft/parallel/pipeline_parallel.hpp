@@ -30,6 +30,7 @@
 #include <weft/parallel/accumulated_batches.hpp>
 #include <weft/parallel/bucket_plan.hpp>
 #include <weft/parallel/divided_blocks.hpp>
+#include <weft/parallel/expect_gradients.hpp>
 #include <weft/parallel/gradient_exchange.hpp>
 #include <weft/parallel/objective.hpp>
 #include <weft/parallel/over_ranks.hpp>
@@ -173,9 +174,11 @@ class PipelineParallel : public OverRanks<C> {
   [[nodiscard]] LossSum evaluate(const B& batch) {
     static_assert(sizeof(RankBatchRequirements<B, Model, Loss, D>) > 0);
     std::vector<LossSum> losses(static_cast<std::size_t>(recipe_.micro_batches));
-    run(batch,
-        {.values = state_.values().data(), .weights = weights_.round(state_.values().data())},
-        losses);
+    this->together([&] {
+      run(batch,
+          {.values = state_.values().data(), .weights = weights_.round(state_.values().data())},
+          losses);
+    });
     return total_over_ranks(*communicator_, losses, comm::Purpose::none, GivenBatches(batch));
   }
 
@@ -299,38 +302,41 @@ class PipelineParallel : public OverRanks<C> {
     }
   }
 
-  //! Runs this replica's part of a batch. `losses` has a place for each of the recipe's
-  //! micro-batches.
+  //! Runs this replica's part of a batch, and returns whether it has one. `losses` has a place for
+  //! each of the recipe's micro-batches.
   template <class B>
-  void run(const B& batch, const typename StageRunner<Objective, D, C>::Pass& pass,
+  bool run(const B& batch, const typename StageRunner<Objective, D, C>::Pass& pass,
            std::span<LossSum> losses) {
-    this->together([&] { run_here(batch, pass, losses); });
-  }
-  template <class B>
-  void run_here(const B& batch, const typename StageRunner<Objective, D, C>::Pass& pass,
-                std::span<LossSum> losses) {
     using Part = decltype(batch.part(*device_, Range{}));
     const Range mine = share(recipe_.micro_batches, recipe_.lanes, replica());
     std::vector<std::optional<Part>> parts(static_cast<std::size_t>(mine.size()));
+    bool has_part = false;
     for (index_t m = mine.begin; m < mine.end; ++m) {
       const Range range = share(batch.size(), recipe_.micro_batches, m);
       if (range.size() == 0) continue;
       parts[static_cast<std::size_t>(m - mine.begin)] = batch.part(*device_, range);
+      has_part = true;
     }
     runner_.run(table_, pass, parts, losses.subspan(static_cast<std::size_t>(mine.begin)));
+    return has_part;
   }
 
   template <class B>
   void train(const B& batch, const AccumulatedBatches::Turn& turn) {
     if (turn.is_first()) gradients_.begin();
-    run(batch,
-        {.values = state_.values().data(),
-         .weights = weights_.round(state_.values().data()),
-         .gradients = &gradients_,
-         .key = turn.key(recipe_.seed, state_.steps()),
-         .loss_scale = state_.loss_scale().value(),
-         .update = state_.steps()},
-        turn.losses());
+    this->together([&] {
+      const bool has_run = run(batch,
+                               {.values = state_.values().data(),
+                                .weights = weights_.round(state_.values().data()),
+                                .gradients = &gradients_,
+                                .key = turn.key(recipe_.seed, state_.steps()),
+                                .loss_scale = state_.loss_scale().value(),
+                                .update = state_.steps()},
+                               turn.losses());
+      if (has_run && !std::exchange(is_checked_, true)) {
+        expect_gradients(objective_, layout_, gradients_);
+      }
+    });
   }
 
   //! Calls `f(use, rank of the use, rank of the weight)` for each weight that stages share.
@@ -399,6 +405,7 @@ class PipelineParallel : public OverRanks<C> {
   StagePlaces places_;
   nn::ParameterLayout layout_;  // of this rank's gradients
   nn::Gradients<D> gradients_;
+  bool is_checked_ = false;  // that a pass finds all gradients
   C pipeline_;  // the ranks of this replica
   C replicas_;  // the ranks with the same stages
   ShardPlan plan_;
