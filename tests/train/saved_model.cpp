@@ -313,15 +313,16 @@ TEST_CASE("a damaged state, or one of another optimizer, is refused, and nothing
   CHECK(refused([](auto& file) { file.metadata.erase("clip_norm"); }) ==
         "its metadata has no number \"clip_norm\"");
 
-  const auto count = nn::named_parameters(one.strategy.objective()).size() - 2;
   OneDevice<optim::Sgd> plain;
   CHECK(refusal(
             plain.strategy, path, [](auto&) {}, state_loader) ==
-        text("has ", 3 * count, " tensors, a state of this run has ", count));
+        "was saved by an optimizer that keeps first_moment, second_moment, this run's keeps "
+        "nothing");
   OneDevice<optim::SgdMomentum> momentum;
-  CHECK_THAT(refusal(
-                 momentum.strategy, path, [](auto&) {}, state_loader),
-             Contains("has no tensor \"velocity/"));
+  CHECK(refusal(
+            momentum.strategy, path, [](auto&) {}, state_loader) ==
+        "was saved by an optimizer that keeps first_moment, second_moment, this run's keeps "
+        "velocity");
   save_model(one.strategy, path, {});
   CHECK(refusal(
             other.strategy, path, [](auto&) {}, state_loader) ==

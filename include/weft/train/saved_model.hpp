@@ -8,6 +8,7 @@
 #include <concepts>
 #include <cstdint>
 #include <iterator>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -174,6 +175,25 @@ inline void expect_tensors(const io::SafetensorsFile& file, const char* owner, i
 inline bool is_state(const io::SafetensorsFile& file) {
   return std::ranges::any_of(file.tensors(),
                              [](const auto& tensor) { return tensor.name.starts_with("value/"); });
+}
+
+//! **Errors.** FormatError unless a file has the buffers that this state's optimizer has.
+template <class State>
+void expect_buffers(const io::SafetensorsFile& file, const State& state) {
+  std::set<std::string_view> has, needed;
+  for (const auto& tensor : file.tensors()) {
+    has.insert(std::string_view(tensor.name).substr(0, tensor.name.find('/')));
+  }
+  has.erase("value");
+  for (std::size_t i = 0; i != state.buffers; ++i) needed.insert(state.buffer_name(i));
+  if (has == needed) return;
+  const auto list = [](const std::set<std::string_view>& names) {
+    std::string listed;
+    for (const auto name : names) listed += (listed.empty() ? "" : ", ") + std::string(name);
+    return listed.empty() ? std::string("nothing") : listed;
+  };
+  throw FormatError(text(file.path(), ": was saved by an optimizer that keeps ", list(has),
+                         ", this run's keeps ", list(needed)));
 }
 
 //! Reads all that a file keeps of a model whose values these are.
@@ -350,6 +370,7 @@ io::Metadata load_state(Strategy& strategy, const std::string& path) {
   auto& state = strategy.state();
   const auto parameters = detail::saved_parameters(nn::named_parameters(strategy.objective()));
   const auto trained = detail::trained_parameters(parameters);
+  if (!trained.empty()) detail::expect_buffers(file, state);
   std::vector<std::vector<float>> buffers;
   for (std::size_t i = 0; i != state.buffers; ++i) {
     auto& buffer = buffers.emplace_back(static_cast<std::size_t>(state.buffer(i).size()));
