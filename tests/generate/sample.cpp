@@ -36,6 +36,17 @@ TEST_CASE("words are drawn as often as they are probable") {
   CHECK(sample_word(std::vector{3e38f, 3e38f}, 1.0, 0.6) == 1);
 }
 
+TEST_CASE("no rounding draws a word of probability 0") {
+  for (int row = 1; row < 500; ++row) {
+    std::vector<float> logits;
+    for (int word = 0; word < row; ++word) {
+      logits.push_back(std::sin(static_cast<float>(word * row)));
+    }
+    logits.push_back(-1e4f);
+    CHECK(sample_word(logits, 1.0, 1.0 - 0x1p-53) < row);
+  }
+}
+
 TEST_CASE("of equals the first word is the most probable one") {
   CHECK(sample_word(std::vector{1.0f, 2.0f, 2.0f}, 0.0, 0.99) == 1);
 }

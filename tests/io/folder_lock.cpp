@@ -36,6 +36,16 @@ TEST_CASE("a folder has one holder at a time, and the second is told who it is")
   CHECK_NOTHROW(FolderLock(folder.path("")));
 }
 
+TEST_CASE("who lets go of a folder whose lock was cleared away leaves the next holder its own") {
+  const TemporaryFolder folder;
+  auto first = std::make_unique<FolderLock>(folder.path(""));
+  std::filesystem::remove(folder.path("lock"));
+  const FolderLock second(folder.path(""));
+  first.reset();
+  CHECK_THAT(message_of<SystemError>([&] { return FolderLock(folder.path("")), 0; }),
+             Catch::StartsWith("another run writes to "));
+}
+
 TEST_CASE("the folder of a process that was killed is free") {
   const TemporaryFolder folder;
   int ready[2];

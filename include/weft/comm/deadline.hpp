@@ -3,9 +3,11 @@
 //! @file Ends the process when a call of somebody else's library does not return.
 #pragma once
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <future>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -34,7 +36,7 @@ class Deadline {
                        text(what, " has not returned within ", timeout.count(),
                             " s: another rank does not run")
                            .c_str());
-          std::fflush(stderr);
+          flush_for_a_second();
           std::_Exit(aborted_status);
         }) {}
   Deadline(const Deadline&) = delete;
@@ -48,6 +50,16 @@ class Deadline {
   }
 
  private:
+  //! Writes what the program printed, unless another thread is stuck in printing.
+  static void flush_for_a_second() {
+    std::promise<void> flushed;
+    std::thread([&] {
+      std::fflush(nullptr);
+      flushed.set_value();
+    }).detach();
+    flushed.get_future().wait_for(std::chrono::seconds(1));
+  }
+
   std::mutex mutex_;
   std::condition_variable ended_;
   bool over_ = false;

@@ -46,12 +46,17 @@ inline bool wait_for(const io::FileDescriptor& socket, short events, Moment dead
   }
 }
 
+//! A TCP socket. Programs that this one starts do not have it: a connection would stay open with
+//! them after its rank has ended.
+inline io::FileDescriptor open_socket(int family) {
+  return io::FileDescriptor(::socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0));
+}
+
 //! A socket whose calls do not wait, and that sends what it is given at once.
 inline void set_up(const io::FileDescriptor& socket) {
   const int yes = 1;
   ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
   ::fcntl(socket.get(), F_SETFL, ::fcntl(socket.get(), F_GETFL) | O_NONBLOCK);
-  ::fcntl(socket.get(), F_SETFD, FD_CLOEXEC);
 }
 
 //! Listens on a port of all addresses; 0: on one that is free.
@@ -60,7 +65,7 @@ inline void set_up(const io::FileDescriptor& socket) {
 inline io::FileDescriptor listen_on(int port) {
   int error = 0;
   for (const int family : {AF_INET6, AF_INET}) {  // the first takes both, where there is IPv6
-    io::FileDescriptor socket(::socket(family, SOCK_STREAM, 0));
+    auto socket = open_socket(family);
     error = errno;
     if (!socket.is_open()) continue;
     const int yes = 1, no = 0;
@@ -118,7 +123,7 @@ inline void expect_descriptors() {
 inline std::optional<io::FileDescriptor> accept_one(const io::FileDescriptor& listener,
                                                     Moment deadline) {
   while (wait_for(listener, POLLIN, deadline)) {
-    io::FileDescriptor socket(::accept(listener.get(), nullptr, nullptr));
+    io::FileDescriptor socket(::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC));
     if (!socket.is_open()) {
       expect_descriptors();
       continue;  // it has gone again
@@ -155,7 +160,7 @@ inline std::optional<io::FileDescriptor> connect_to(const std::string& host, int
   if (status != 0) throw ArgumentError(text("no address of ", host, ": ", ::gai_strerror(status)));
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> addresses(found, ::freeaddrinfo);
   const auto try_one = [&](const addrinfo& address) -> std::optional<io::FileDescriptor> {
-    io::FileDescriptor socket(::socket(address.ai_family, SOCK_STREAM, 0));
+    auto socket = open_socket(address.ai_family);
     if (!socket.is_open()) {
       expect_descriptors();
       return std::nullopt;

@@ -32,11 +32,15 @@ namespace weft::generate {
   double sum = 0.0;
   for (const float logit : logits) sum += weight(logit);
   double rest = uniform * sum;
-  for (std::size_t word = 0; word + 1 < logits.size(); ++word) {
-    rest -= weight(logits[word]);
-    if (rest < 0.0) return static_cast<token_t>(word);
+  std::size_t last = 0;  // of those that have a weight: what rounding leaves is its
+  for (std::size_t word = 0; word < logits.size(); ++word) {
+    const double its = weight(logits[word]);
+    if (!(its > 0.0)) continue;
+    last = word;
+    rest -= its;
+    if (rest < 0.0) break;
   }
-  return static_cast<token_t>(std::ssize(logits) - 1);
+  return static_cast<token_t>(last);
 }
 
 }  // namespace weft::generate

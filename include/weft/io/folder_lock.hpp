@@ -48,7 +48,10 @@ class FolderLock {
   FolderLock(const FolderLock&) = delete;
   FolderLock& operator=(const FolderLock&) = delete;
 
-  ~FolderLock() { ::unlink(path_.c_str()); }
+  ~FolderLock() {
+    // Where somebody has cleared the file away, one of its name is another holder's.
+    if (is_current()) ::unlink(path_.c_str());
+  }
 
  private:
   //! Whether the open file is the one that has the name.

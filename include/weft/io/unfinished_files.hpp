@@ -5,15 +5,21 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace weft::io {
 
 //! Removes what killed processes did not finish to write in a folder. Nobody may be writing there.
 inline void remove_unfinished_files(const std::string& folder) {
-  const auto is_unfinished = [](const std::string& name) {
-    const auto mark = name.rfind(".tmp-");
-    return mark != std::string::npos && mark + 5 < name.size() &&
-           name.find_first_not_of("0123456789-", mark + 5) == std::string::npos;
+  const auto is_number = [](std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+  };
+  const auto is_unfinished = [&](std::string_view name) {  // ends in .tmp-<process>-<number>
+    constexpr std::string_view mark = ".tmp-";
+    const auto at = name.rfind(mark), dash = name.rfind('-');
+    if (at == std::string_view::npos || dash < at + mark.size()) return false;
+    return is_number(name.substr(at + mark.size(), dash - at - mark.size())) &&
+           is_number(name.substr(dash + 1));
   };
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (!entry.is_regular_file() || !is_unfinished(entry.path().filename().string())) continue;
