@@ -291,6 +291,27 @@ TEST_CASE("a rank of another job is sent away, and its job is not disturbed") {
   CHECK_NOTHROW(meet(1));
 }
 
+TEST_CASE("connections that say nothing, or something else, delay no meeting") {
+  const int port = free_port();
+  const auto meet = [&](int rank) {
+    SocketCommunicator mine(rank, 2, "localhost", port, patience);
+    barrier(mine);
+  };
+  std::vector<io::FileDescriptor> strangers;
+  {
+    std::jthread root([&] { meet(0); });
+    const auto begin = std::chrono::steady_clock::now();
+    for (const std::string said : {"", "", "GET / HTTP/1.1\r\n", "GET /metrics HTTP/1.1\r\n\r\n"}) {
+      auto socket = comm::detail::connect_to("localhost", port, moment_after(patience));
+      REQUIRE(socket);
+      CHECK(comm::detail::send_all(*socket, said.data(), said.size(), moment_after(patience)));
+      strangers.push_back(std::move(*socket));
+    }
+    CHECK_NOTHROW(meet(1));
+    CHECK(std::chrono::steady_clock::now() - begin < Timeout(5.0));  // of each it was 10 s
+  }
+}
+
 TEST_CASE("a port that is taken is named") {
   const auto taken = comm::detail::listen_on(0);
   const int port = comm::detail::port_of(taken);

@@ -28,6 +28,8 @@ inline constexpr nn::Dropouts pipe_dropouts{
 using PipeEmbedding = nn::Embedding<pipe_channels>;
 using PipeLayer = nn::EncoderLayer<pipe_channels, 3, 40, nn::Norm::pre, true>;
 using PipeNorm = nn::LayerNorm<pipe_channels>;
+using FirstStage = nn::Sequential<PipeEmbedding, PipeLayer>;
+using LastStage = nn::Sequential<PipeLayer, PipeNorm>;
 
 //! Stages with `layers` layers in all: the first has the embedding, the last the norm.
 template <class Schedule, int stages>
@@ -44,9 +46,6 @@ struct SmallPipe<Schedule, 1> {
 
 template <class Schedule, int stages>
 requires(stages > 1) struct SmallPipe<Schedule, stages> {
-  using First = nn::Sequential<PipeEmbedding, PipeLayer>;
-  using Last = nn::Sequential<PipeLayer, PipeNorm>;
-
   template <int>
   struct Middle {
     using Type = PipeLayer;
@@ -55,11 +54,11 @@ requires(stages > 1) struct SmallPipe<Schedule, stages> {
   struct TypeOf;
   template <int... between>
   struct TypeOf<std::integer_sequence<int, between...>> {
-    using Type = Pipe<Schedule, First, typename Middle<between>::Type..., Last>;
+    using Type = Pipe<Schedule, FirstStage, typename Middle<between>::Type..., LastStage>;
     static Type make() {
       const PipeLayer layer(pipe_dropouts, true);
-      return Type(First(PipeEmbedding(small_vocabulary, 24, 0.2f), layer),
-                  ((void)between, layer)..., Last(layer, PipeNorm()));
+      return Type(FirstStage(PipeEmbedding(small_vocabulary, 24, 0.2f), layer),
+                  ((void)between, layer)..., LastStage(layer, PipeNorm()));
     }
   };
   using Made = TypeOf<std::make_integer_sequence<int, stages - 2>>;

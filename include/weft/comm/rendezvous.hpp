@@ -3,16 +3,15 @@
 //! @file How processes that know only the address of the first find each other.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <weft/comm/arrivals.hpp>
 #include <weft/comm/communicator.hpp>
 #include <weft/comm/tcp.hpp>
 #include <weft/core/error.hpp>
@@ -78,14 +77,14 @@ class Rendezvous {
       }
     }();
     std::vector<Place> places(sockets_.size());
+    Arrivals<Hello> arrivals(listener);
     for (int missing = size_ - 1; missing > 0;) {
-      auto guest = accept_one(listener, deadline_);
+      auto guest = arrivals.next(deadline_);
       if (!guest) refuse_without_the_missing();
-      const auto said = hello_of(*guest);
-      if (!said) continue;
-      const Hello& hello = *said;
+      auto& [guest_socket, hello] = *guest;
+      if (hello.magic != magic) continue;  // some other program
       if (hello.job != job_) {  // its own rank 0 may be late, or found the port taken
-        tell(*guest,
+        tell(guest_socket,
              refusal_of(Refusal::nobody, text("rank 0 at ", address_, ":", port_,
                                               " is another job's: MASTER_PORT names another")));
         continue;
@@ -93,16 +92,16 @@ class Rendezvous {
       const auto rank = static_cast<int>(hello.rank);
       const bool differs = static_cast<int>(hello.size) != size_;
       if (differs || rank <= 0 || rank >= size_ || socket(rank).is_open()) {
-        sockets_.push_back(std::move(*guest));  // it is to hear of it too
+        sockets_.push_back(std::move(guest_socket));  // it is to hear of it too
         refuse(Refusal::nobody, differs ? text("rank ", rank, " was started as one of ", hello.size,
                                                ", rank 0 as one of ", size_)
                                         : text("two processes were started as rank ", rank));
       }
       Place& place = places[hello.rank];
-      const std::string address = peer_address(*guest);
+      const std::string address = peer_address(guest_socket);
       address.copy(place.address.data(), place.address.size() - 1);
       place.port = hello.port;
-      socket(rank) = std::move(*guest);
+      socket(rank) = std::move(guest_socket);
       --missing;
     }
     for (int rank = 1; rank < size_; ++rank) {
@@ -201,18 +200,20 @@ class Rendezvous {
       if (!other || !send_all(*other, &mine, sizeof mine, deadline_)) throw late(rank);
       socket(rank) = std::move(*other);
     }
+    Arrivals<Hello> arrivals(listener);
     for (int missing = size_ - 1 - rank_; missing > 0;) {
-      auto other = accept_one(listener, deadline_);
+      auto other = arrivals.next(deadline_);
       if (!other) {
         int rank = rank_ + 1;
         while (socket(rank).is_open()) ++rank;
         throw late(rank);
       }
-      const auto hello = hello_of(*other);
-      const int rank = hello ? static_cast<int>(hello->rank) : -1;
-      const bool strange = rank <= rank_ || rank >= size_ || hello->job != job_;
+      const Hello& hello = other->hello;
+      const int rank = static_cast<int>(hello.rank);
+      const bool strange =
+          hello.magic != magic || rank <= rank_ || rank >= size_ || hello.job != job_;
       if (strange || socket(rank).is_open()) continue;
-      socket(rank) = std::move(*other);
+      socket(rank) = std::move(other->socket);
       --missing;
     }
   }
@@ -220,16 +221,6 @@ class Rendezvous {
   [[nodiscard]] Hello hello_from(const io::FileDescriptor& listener) const {
     return {magic, static_cast<std::uint32_t>(rank_), static_cast<std::uint32_t>(size_),
             static_cast<std::uint32_t>(port_of(listener)), job_};
-  }
-
-  //! What whoever has connected says; nothing if it is some other program.
-  [[nodiscard]] std::optional<Hello> hello_of(const io::FileDescriptor& guest) const {
-    Hello hello{};
-    const auto soon = std::min(deadline_, moment_after(Timeout(10)));
-    if (!receive_all(guest, &hello, sizeof hello, soon) || hello.magic != magic) {
-      return std::nullopt;
-    }
-    return hello;
   }
 
   int rank_, size_;

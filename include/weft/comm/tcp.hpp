@@ -18,6 +18,7 @@
 #include <cstring>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -31,19 +32,24 @@ namespace weft::comm::detail {
 
 using Moment = std::chrono::steady_clock::time_point;
 
-//! Waits until a socket can be read (POLLIN) or written (POLLOUT). Whether it can.
-inline bool wait_for(const io::FileDescriptor& socket, short events, Moment deadline) {
+//! Waits until something that is asked for happens on one of some sockets. Whether it has.
+inline bool wait_for_any(std::span<pollfd> sockets, Moment deadline) {
   for (;;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
         deadline - std::chrono::steady_clock::now());
     constexpr long long most = 1'000'000;  // poll counts milliseconds in an int
-    pollfd entry{socket.get(), events, 0};
-    const int ready =
-        ::poll(&entry, 1, static_cast<int>(std::clamp<long long>(left.count(), 0, most)));
+    const int ready = ::poll(sockets.data(), static_cast<nfds_t>(sockets.size()),
+                             static_cast<int>(std::clamp<long long>(left.count(), 0, most)));
     if (ready > 0) return true;
     if (ready == 0 && left.count() <= most) return false;
     if (ready < 0 && errno != EINTR) throw SystemError(text("poll: ", std::strerror(errno)));
   }
+}
+
+//! Waits until a socket can be read (POLLIN) or written (POLLOUT). Whether it can.
+inline bool wait_for(const io::FileDescriptor& socket, short events, Moment deadline) {
+  pollfd entry{socket.get(), events, 0};
+  return wait_for_any(std::span(&entry, 1), deadline);
 }
 
 //! A TCP socket. Programs that this one starts do not have it: a connection would stay open with
