@@ -86,6 +86,7 @@ class MailboxCommunicator {
   void post(std::span<const comm::Message> messages, const comm::Purpose& purpose,
             Transfer& transfer) {
     const std::scoped_lock lock(office_->mutex);
+    expect_no_failure();
     transfer.communicator_ = this;
     transfer.purpose_ = purpose;
     transfer.open_.clear();
@@ -107,7 +108,7 @@ class MailboxCommunicator {
   // [abort]
   void abort(int rank, const std::string& message) {
     const std::scoped_lock lock(office_->mutex);
-    fail(outer_rank(rank), message);
+    fail(outer_rank(rank), comm::failure_text(outer_rank(rank), message));
   }
 
   MailboxCommunicator split(int color, int key) {
@@ -124,6 +125,11 @@ class MailboxCommunicator {
   void fail(int culprit, const std::string& message) {
     if (!office_->failed) office_->failed = {culprit, message};
     office_->news.notify_all();
+  }
+
+  void expect_no_failure() const {
+    if (!office_->failed) return;
+    throw comm::CommunicatorAborted(office_->failed->first, office_->failed->second);
   }
 
   // [serve]
@@ -145,9 +151,7 @@ class MailboxCommunicator {
       office_->letters.erase(found);
       return true;
     });
-    if (!transfer.open_.empty() && office_->failed) {
-      throw comm::CommunicatorAborted(office_->failed->first, office_->failed->second);
-    }
+    if (!transfer.open_.empty()) expect_no_failure();
     return transfer.open_.empty();
   }
 

@@ -10,7 +10,7 @@
 //   all_reduce of 1, 2 and 3: 6
 //   the parameters are those of one device, bit for bit
 //   the ranks sent 3 gradients, there and back: yes
-//   rank 0 heard: rank 2 cannot go on
+//   rank 0 heard: rank 2 failed: it cannot go on
 //   rank 0 heard: rank 2 has not entered barrier within 0.2 s; last seen in a transfer
 
 #include "mailbox_communicator.hpp"
@@ -114,7 +114,7 @@ int main() {
 
   // [failure]
   launch(3, comm::default_timeout, [](MailboxCommunicator& communicator) {
-    if (communicator.rank() == 2) throw Error("rank 2 cannot go on");
+    if (communicator.rank() == 2) throw Error("it cannot go on");
     comm::barrier(communicator);
   });
   launch(3, comm::Timeout(0.2), [](MailboxCommunicator& communicator) {

@@ -146,12 +146,14 @@ TEST_CASE("a failure is told to all ranks, over connections") {
   const auto ended = ends(3, patience, [](SocketCommunicator& communicator) {
     if (communicator.rank() == 1) {
       communicator.abort(1, "out of paper");
+      const auto goes_on =
+          message_of<CommunicatorAborted>([&] { return barrier(communicator), 0; });
       communicator.close(little);
-      throw Error("out of paper");
+      throw Error(goes_on);
     }
     barrier(communicator);
   });
-  for (const auto& message : ended) CHECK(message == "out of paper");
+  for (const auto& message : ended) CHECK(message == "rank 1 failed: out of paper");
 }
 
 TEST_CASE("ranks whose programs differ learn it from connections") {

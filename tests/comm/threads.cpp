@@ -179,7 +179,7 @@ TEST_CASE("a failure reaches ranks in worlds that were split off, and is named b
   });
   for (int rank = 0; rank < 3; ++rank) {
     CHECK(ended[static_cast<std::size_t>(rank)].culprit == 3);
-    CHECK(ended[static_cast<std::size_t>(rank)].message == "gone");
+    CHECK(ended[static_cast<std::size_t>(rank)].message == "rank 3 failed: gone");
   }
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(10));
 }

@@ -91,14 +91,20 @@ TEST_CASE("Adam refuses settings that cannot be, and says which") {
   const auto refusal = [](const AdamSettings& settings) {
     return message_of<ArgumentError>([&] { return optim::Adam(settings); });
   };
-  CHECK(refusal({.beta1 = 1.0}) == "Adam: beta1 1, beta2 0.999, epsilon 1e-08, weight_decay 0");
-  CHECK(refusal({.beta1 = -0.1}) == "Adam: beta1 -0.1, beta2 0.999, epsilon 1e-08, weight_decay 0");
-  CHECK(refusal({.beta2 = 1.5}) == "Adam: beta1 0.9, beta2 1.5, epsilon 1e-08, weight_decay 0");
-  CHECK(refusal({.epsilon = -1.0}) == "Adam: beta1 0.9, beta2 0.999, epsilon -1, weight_decay 0");
+  const std::string needs =
+      "; needs 0 <= beta1, beta2 < 1, and epsilon and weight_decay of 0 or more";
+  CHECK(refusal({.beta1 = 1.0}) ==
+        "Adam: beta1 1, beta2 0.999, epsilon 1e-08, weight_decay 0" + needs);
+  CHECK(refusal({.beta1 = -0.1}) ==
+        "Adam: beta1 -0.1, beta2 0.999, epsilon 1e-08, weight_decay 0" + needs);
+  CHECK(refusal({.beta2 = 1.5}) ==
+        "Adam: beta1 0.9, beta2 1.5, epsilon 1e-08, weight_decay 0" + needs);
+  CHECK(refusal({.epsilon = -1.0}) ==
+        "Adam: beta1 0.9, beta2 0.999, epsilon -1, weight_decay 0" + needs);
   CHECK(refusal({.weight_decay = std::nan("")}) ==
-        "Adam: beta1 0.9, beta2 0.999, epsilon 1e-08, weight_decay nan");
+        "Adam: beta1 0.9, beta2 0.999, epsilon 1e-08, weight_decay nan" + needs);
   CHECK(refusal({.epsilon = HUGE_VAL}) ==
-        "Adam: beta1 0.9, beta2 0.999, epsilon inf, weight_decay 0");
+        "Adam: beta1 0.9, beta2 0.999, epsilon inf, weight_decay 0" + needs);
   CHECK(refusal({.beta1 = 0.0, .beta2 = 0.0, .epsilon = 0.0}) == "(no error)");
 }
 

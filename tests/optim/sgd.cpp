@@ -84,14 +84,19 @@ TEST_CASE("SGD refuses settings that cannot be, and says which") {
   const auto refusal = [](const SgdSettings& settings) {
     return message_of<ArgumentError>([&] { return optim::SgdMomentum(settings); });
   };
-  CHECK(refusal({.momentum = 1.0}) == "SGD: momentum 1, weight_decay 0");
-  CHECK(refusal({.momentum = -0.5}) == "SGD: momentum -0.5, weight_decay 0");
-  CHECK(refusal({.weight_decay = -0.1}) == "SGD: momentum 0, weight_decay -0.1");
-  CHECK(refusal({.momentum = std::nan("")}) == "SGD: momentum nan, weight_decay 0");
+  const std::string needs = "; needs 0 <= momentum < 1 and a weight_decay of 0 or more";
+  CHECK(refusal({.momentum = 1.0}) == "SGD: momentum 1, weight_decay 0, nesterov false" + needs);
+  CHECK(refusal({.momentum = -0.5}) ==
+        "SGD: momentum -0.5, weight_decay 0, nesterov false" + needs);
+  CHECK(refusal({.weight_decay = -0.1}) ==
+        "SGD: momentum 0, weight_decay -0.1, nesterov false" + needs);
+  CHECK(refusal({.momentum = std::nan("")}) ==
+        "SGD: momentum nan, weight_decay 0, nesterov false" + needs);
   CHECK(refusal({.nesterov = true}) ==
-        "SGD: momentum 0, nesterov true: use SgdMomentum with a momentum above 0");
-  CHECK(message_of<ArgumentError>([] { return optim::Sgd({.momentum = 0.9}); }) ==
-        "SGD: momentum 0.9, nesterov false: use SgdMomentum with a momentum above 0");
+        "SGD: momentum 0, weight_decay 0, nesterov true; use SgdMomentum with a momentum above 0");
+  CHECK(
+      message_of<ArgumentError>([] { return optim::Sgd({.momentum = 0.9}); }) ==
+      "SGD: momentum 0.9, weight_decay 0, nesterov false; use SgdMomentum with a momentum above 0");
 }
 
 }  // namespace sgd_tests

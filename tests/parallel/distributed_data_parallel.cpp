@@ -393,6 +393,33 @@ TEST_CASE("ranks that were given other batches or rates are told so, before any 
         "the ranks differ: rank 0 was given the learning rate 0.5, rank 1 0.25");
 }
 
+TEST_CASE("ranks whose models or losses differ in a setting are told so") {
+  const auto error = [&](auto objective_of) {
+    std::vector<std::string> said(2);
+    comm::launch_threads(2, patience, [&](ThreadCommunicator& communicator) {
+      Cpu device;
+      const auto rank = static_cast<std::size_t>(communicator.rank());
+      said[rank] = message_of<comm::RanksDiffer>([&] {
+        Distributed<Zero<0>>(device, communicator, objective_of(rank), optim::Adam(), recipe_of(2));
+      });
+    });
+    CHECK(said[0] == said[1]);
+    return said[0];
+  };
+  const auto objective = [](float dropout, float smoothing, token_t ignored) {
+    return SmallObjective(
+        SmallModel({small_vocabulary, small_vocabulary, 24}, nn::Dropouts::everywhere(dropout)),
+        nn::LabelSmoothing(smoothing, ignored));
+  };
+  CHECK_THAT(error([&](std::size_t rank) { return objective(rank == 0 ? 0.25f : 0.5f, 0.1f, -1); }),
+             Catch::StartsWith("the ranks differ: rank 0 has dropout 0.25 0.25 ") &&
+                 Catch::Contains("rank 1 has dropout 0.5 0.5 "));
+  CHECK(error([&](std::size_t rank) { return objective(0.25f, rank == 0 ? 0.25f : 0.5f, -1); }) ==
+        "the ranks differ: rank 0 has label smoothing 0.25, rank 1 has label smoothing 0.5");
+  CHECK(error([&](std::size_t rank) { return objective(0.25f, 0.25f, rank == 0 ? -1 : 0); }) ==
+        "the ranks differ: rank 0 has ignored label -1, rank 1 has ignored label 0");
+}
+
 TEST_CASE("ranks that accumulated other batches are told so, also of numbers that are near") {
   //! A batch that tells itself by a small number.
   struct Numbered : train::DeviceBatch {
@@ -485,8 +512,9 @@ TEST_CASE("an error on one rank ends all, at once and under its name") {
           [&] { return strategy.step(train::DeviceBatch(random_translations(13, 2)), 0.002); });
     });
     const std::string said = "embedding: a sequence of 30 tokens is longer than the 24 positions";
-    CHECK(messages == std::vector{said, said});
-    CHECK(later == std::vector{said, said});
+    const std::string heard = "rank 1 failed: " + said;
+    CHECK(messages == std::vector{heard, said});
+    CHECK(later == std::vector{heard, heard});
   };
   const auto step = [](auto& strategy, const auto& all) { return strategy.step(all, 0.002); };
   const auto evaluate = [](auto& strategy, const auto& all) { return strategy.evaluate(all); };

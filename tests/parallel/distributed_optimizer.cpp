@@ -182,6 +182,59 @@ TEST_CASE("gradients for other values, and ranks with other values, are refused"
              Catch::Contains("values"));
 }
 
+TEST_CASE("a rank whose step fails ends all: its next gradients would be added to others'") {
+  std::vector<std::string> said(2);
+  std::vector<float> sums(2);
+  CHECK_THROWS_AS(
+      comm::launch_threads(2, patience,
+                           [&](ThreadCommunicator& communicator) {
+                             Cpu cpu;
+                             const auto rank = static_cast<std::size_t>(communicator.rank());
+                             DistributedOptimizer<optim::Sgd> optimizer(
+                                 cpu, communicator, optim::Sgd(), std::vector<float>(2));
+                             for (const float gradient : {1.0f, 10.0f}) {
+                               std::vector<float> gradients(rank == 1 && said[1].empty() ? 3 : 2,
+                                                            gradient);
+                               try {
+                                 optimizer.step(gradients, {}, 0.1);
+                                 sums[rank] = gradients[0];
+                               } catch (const ShapeError& error) {  // and goes on
+                                 said[1] = error.message();
+                               }
+                             }
+                           }),
+      comm::CommunicatorAborted);
+  CHECK(said[1] == "DistributedOptimizer: 3 gradients for 2 values");
+  CHECK(sums == std::vector<float>{0.0f, 0.0f});  // it was 11 for 1 + 10
+}
+
+TEST_CASE("ranks with other rates or optimizers are refused, before any has updated") {
+  const auto error = [](auto settings_of, auto rate_of) {
+    std::vector<std::string> said(2);
+    comm::launch_threads(2, patience, [&](ThreadCommunicator& communicator) {
+      Cpu cpu;
+      const auto rank = static_cast<std::size_t>(communicator.rank());
+      said[rank] = weft::testing::message_of<comm::RanksDiffer>([&] {
+        DistributedOptimizer<optim::Adam> optimizer(
+            cpu, communicator, optim::Adam(settings_of(rank)), std::vector<float>(2));
+        std::vector<float> gradients(2, 1.0f);
+        optimizer.step(gradients, {Sum<of::Loss>(1.0), Count<of::Tokens>(1)}, rate_of(rank));
+        return 0;
+      });
+    });
+    CHECK(said[0] == said[1]);
+    return said[0];
+  };
+  const auto same = [](std::size_t) { return optim::AdamSettings(); };
+  const auto rate = [](std::size_t rank) { return rank == 0 ? 1.0 : 0.1; };
+  CHECK(error(same, rate) == "the ranks differ: rank 0 was given the learning rate 1, rank 1 0.1");
+  CHECK(error([](std::size_t rank) { return optim::AdamSettings{.beta2 = rank == 0 ? 0.9 : 0.5}; },
+              [](std::size_t) { return 1.0; }) ==
+        "the ranks differ: rank 0 has optimizer Adam: beta1 0.9, beta2 0.9, epsilon 1e-08, "
+        "weight_decay 0, rank 1 has optimizer Adam: beta1 0.9, beta2 0.5, epsilon 1e-08, "
+        "weight_decay 0");
+}
+
 TEST_CASE("the rate is scaled by the number of ranks") {
   STATIC_REQUIRE(parallel::scaled_rate(0.001, 4) == 0.004);
 }
@@ -209,7 +262,7 @@ TEST_CASE("nobody reads the gradients of a step that has failed") {
             }
           }),
       comm::RankError);
-  CHECK(messages[0] == "no gradients here");
+  CHECK(messages[0] == "rank 2 failed: no gradients here");
   CHECK(messages[1] == messages[0]);
 }
 

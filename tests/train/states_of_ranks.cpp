@@ -110,7 +110,7 @@ TEST_CASE("where one rank cannot write its share, the old file stays") {
   const std::string path = folder.path("state");
   on_ranks<Zero<1>>(2, [&](auto& strategy) { save_state(strategy, path, {}); });
   const auto before = bytes_of(path);
-  std::string said;
+  std::string said, heard;
   try {
     on_ranks<Zero<1>>(2, [&](auto& strategy) {
       train_on(strategy, 0, 1);
@@ -118,12 +118,19 @@ TEST_CASE("where one rank cannot write its share, the old file stays") {
       FileOfRanks file(strategy, path, layout);
       const float numbers[4] = {1, 2, 3, 4};
       file.template write<float>(strategy.rank() == 0 ? "numbers" : "letters", 0, numbers);
-      file.commit();
+      try {
+        file.commit();
+      } catch (const comm::CommunicatorAborted& aborted) {
+        heard = aborted.message();
+        throw;
+      }
     });
   } catch (const comm::RankError& error) {
-    said = error.what();
+    said = error.message();
   }
-  CHECK(said.find("no tensor is called \"letters\"") != std::string::npos);
+  CHECK_THAT(said,
+             Catch::StartsWith("rank 1: ") && Catch::Contains("no tensor is called \"letters\""));
+  CHECK(heard == "rank 1 failed: " + said.substr(8));
   CHECK(bytes_of(path) == before);
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path("")), {}) == 1);
 }

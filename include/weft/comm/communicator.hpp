@@ -55,6 +55,11 @@ class CommunicatorAborted : public Error {
   int culprit_;
 };
 
+//! What the others hear of a rank that failed.
+[[nodiscard]] inline std::string failure_text(int rank, const std::string& message) {
+  return text("rank ", rank, " failed: ", message);
+}
+
 //! How long a rank waits for others before it gives up.
 using Timeout = std::chrono::duration<double>;
 //! Ten minutes.
@@ -78,13 +83,15 @@ inline constexpr Timeout default_timeout{600.0};
 //! messages to itself. A transfer serves again for the next batch of messages: nothing is then
 //! allocated. `done` makes progress and asks; `wait` waits, at most for the communicator's timeout.
 //!
-//! `abort(rank, message)` makes every transfer of every rank fail, here and in what was split off.
+//! `abort(rank, message)` makes every transfer of every rank fail, here and in what was split off,
+//! with the `failure_text` of the rank as the outermost communicator counts it. Nothing is posted
+//! after that: what a rank goes on to do never meets what others did before.
 //! `split(color, key)` is called by all ranks; those of one color get a communicator of their own,
 //! in the order of (key, rank).
 //!
-//! **Errors.** `done` and `wait` throw CommunicatorAborted, with the name of the rank that failed
-//! or was late and of what it was late for. A transfer that is destroyed before it is ready is
-//! given up.
+//! **Errors.** `post`, `done` and `wait` throw CommunicatorAborted, with the name of the rank that
+//! failed or was late and of what it was late for. A transfer that is destroyed before it is ready
+//! is given up.
 template <class C>
 concept Communicator = requires(C& communicator, const C& constant,
                                 std::span<const Message> messages, const Purpose& purpose,

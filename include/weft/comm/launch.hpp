@@ -39,18 +39,6 @@ class RankError : public Error {
 
 namespace detail {
 
-inline std::string message_of(const std::exception_ptr& failure) {
-  try {
-    std::rethrow_exception(failure);
-  } catch (const Error& error) {
-    return error.message();
-  } catch (const std::exception& error) {
-    return error.what();
-  } catch (...) {
-    return "unknown exception";
-  }
-}
-
 //! How one rank's program ended.
 struct RankOutcome {
   std::exception_ptr failure;
@@ -66,8 +54,8 @@ void run_rank(C& communicator, const Program& program, RankOutcome& outcome) noe
   } catch (...) {
     outcome = {std::current_exception(), false};
   }
-  // Of their own failure they know; it may be that of other ranks, which this one had.
   if (outcome.failure == nullptr) return;
+  // Also where others failed: they need not be ranks of this communicator.
   try {
     communicator.abort(communicator.rank(), message_of(outcome.failure));
   } catch (...) {  // no memory for words: the others find this rank late
@@ -148,7 +136,7 @@ void launch_threads(int ranks, Timeout timeout, const Program& program) {
   for (std::size_t rank = 0; rank < outcomes.size(); ++rank) {
     const auto& [failure, aborted] = outcomes[rank];
     if (failure != nullptr && !aborted) {
-      throw RankError(static_cast<int>(rank), detail::message_of(failure), failure);
+      throw RankError(static_cast<int>(rank), message_of(failure), failure);
     }
   }
   for (const auto& outcome : outcomes) {

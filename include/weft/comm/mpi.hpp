@@ -275,6 +275,7 @@ class MpiCommunicator {
 
   void post(std::span<const Message> messages, const Purpose& purpose, Transfer& transfer) {
     transfer.give_up();
+    if (group_->control->failed()) group_->control->raise();
     transfer.group_ = group_;
     transfer.purpose_ = purpose;
     transfer.messages_.clear();
@@ -295,7 +296,8 @@ class MpiCommunicator {
   }
 
   void abort(int rank, const std::string& message) {
-    group_->control->fail(group_->outer[static_cast<std::size_t>(rank)], message);
+    const int outer = group_->outer[static_cast<std::size_t>(rank)];
+    group_->control->fail(outer, failure_text(outer, message));
   }
 
   [[nodiscard]] MpiCommunicator split(int color, int key) {
@@ -355,7 +357,7 @@ int launch_mpi(Timeout timeout, const Program& program) {
   detail::run_rank(*communicator, program, outcome);
   if (outcome.failure != nullptr) {
     std::fprintf(stderr, "rank %d: %s\n", communicator->rank(),
-                 detail::message_of(outcome.failure).c_str());
+                 message_of(outcome.failure).c_str());
     std::fflush(stderr);
     // Others are told by messages, which only they can fetch.
     std::this_thread::sleep_for(std::chrono::seconds(2));

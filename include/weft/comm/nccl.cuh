@@ -244,7 +244,7 @@ class NcclDeviceCommunicator {
     //! Where this rank has thrown, the others hear of it before their connections end.
     ~State() {
       if (std::uncaught_exceptions() > 0) {
-        host.abort(host.rank(), text("rank ", host.rank(), " has failed; it says why itself"));
+        host.abort(host.rank(), "it says why itself");
       }
       // In one order on all ranks, which a map that is destroyed need not have.
       while (!links.empty()) links.erase(std::prev(links.end()));

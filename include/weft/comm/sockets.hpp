@@ -115,6 +115,7 @@ class SocketCommunicator {
 
   void post(std::span<const Message> messages, const Purpose& purpose, Transfer& transfer) {
     transfer.give_up();
+    if (group_->mesh->failed()) group_->mesh->raise();
     transfer.group_ = group_;
     if (transfer.batch_ == nullptr) transfer.batch_ = std::make_unique<detail::SocketBatch>();
     detail::SocketBatch& batch = *transfer.batch_;
@@ -127,7 +128,8 @@ class SocketCommunicator {
   }
 
   void abort(int rank, const std::string& message) {
-    group_->mesh->fail(group_->outer[static_cast<std::size_t>(rank)], message);
+    const int outer = group_->outer[static_cast<std::size_t>(rank)];
+    group_->mesh->fail(outer, failure_text(outer, message));
   }
 
   [[nodiscard]] SocketCommunicator split(int color, int key) {
@@ -174,8 +176,7 @@ int launch_sockets(const Environment& environment, Timeout timeout, const Progra
     detail::run_rank(communicator, last, outcome);
   }
   if (outcome.failure != nullptr) {
-    std::fprintf(stderr, "rank %d: %s\n", communicator.rank(),
-                 detail::message_of(outcome.failure).c_str());
+    std::fprintf(stderr, "rank %d: %s\n", communicator.rank(), message_of(outcome.failure).c_str());
   }
   communicator.close(patience);
   if (outcome.failure != nullptr) {

@@ -137,12 +137,17 @@ class ThreadWorld {
     for (PostedMessage& item : batch.posted) post(item);
   }
 
+  //! **Errors.** CommunicatorAborted if a rank has failed.
+  void expect_no_failure() const {
+    if (ranks_->failure.happened()) ranks_->failure.raise();
+  }
+
   [[nodiscard]] bool done(const ThreadBatch& batch) {
     {
       const std::scoped_lock lock(state(batch.rank).mutex);
       if (batch.missing == 0) return true;
     }
-    if (ranks_->failure.happened()) ranks_->failure.raise();
+    expect_no_failure();
     return false;
   }
 
@@ -178,7 +183,9 @@ class ThreadWorld {
     batch.missing = 0;
   }
 
-  void abort(int rank, const std::string& message) { ranks_->failure.set(outer(rank), message); }
+  void abort(int rank, const std::string& message) {
+    ranks_->failure.set(outer(rank), failure_text(outer(rank), message));
+  }
 
   //! The world of the ranks of one color in this rank's next split, of whichever copy of its
   //! communicator: whoever comes first makes it, and the last one takes it along.
@@ -252,7 +259,8 @@ class ThreadWorld {
                   x.message.direction == Message::Direction::send ? " sends " : " expects ",
                   x.message.bytes, " bytes in ", to_text(x.batch->purpose));
     };
-    abort(item.batch->rank, text("the ranks' programs differ: ", side(partner), ", ", side(item)));
+    ranks_->failure.set(outer(item.batch->rank),
+                        text("the ranks' programs differ: ", side(partner), ", ", side(item)));
     return false;
   }
 
@@ -356,6 +364,7 @@ class ThreadCommunicator {
 
   void post(std::span<const Message> messages, const Purpose& purpose, Transfer& transfer) {
     transfer.give_up();
+    world_->expect_no_failure();
     if (transfer.batch_ == nullptr) transfer.batch_ = std::make_unique<detail::ThreadBatch>();
     transfer.world_ = world_;
     detail::ThreadBatch& batch = *transfer.batch_;

@@ -8,6 +8,7 @@
 //!     if (columns == 0) throw ShapeError(text("layer_norm: x is ", shape, ", needs a column"));
 #pragma once
 
+#include <exception>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -84,5 +85,18 @@ class SystemError : public Error {
   explicit SystemError(const std::string& message, Place where = Place::here())
       : Error(message, where) {}
 };
+
+//! What an exception says, without the place in the source where it is weft's.
+[[nodiscard]] inline std::string message_of(const std::exception_ptr& failure) {
+  try {
+    std::rethrow_exception(failure);
+  } catch (const Error& error) {
+    return error.message();
+  } catch (const std::exception& error) {
+    return error.what();
+  } catch (...) {
+    return "unknown exception";
+  }
+}
 
 }  // namespace weft

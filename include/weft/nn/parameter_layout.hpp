@@ -162,6 +162,24 @@ template <class Module>
   return std::move(visitor.named);
 }
 
+namespace detail {
+
+struct FindDropout : Visitor {
+  std::vector<float> found;
+
+  void dropout(const DropoutSite& site) { found.push_back(site.probability); }
+};
+
+}  // namespace detail
+
+//! The probabilities of a module's places of dropout, in order of declaration.
+template <class Module>
+[[nodiscard]] std::vector<float> dropout_probabilities(const Module& module) {
+  detail::FindDropout visitor;
+  visit_members(module, visitor);
+  return std::move(visitor.found);
+}
+
 //! Checks what the `members` of a placed module show.
 //!
 //! **Errors.** ArgumentError if two parameters have one name, or one is shown twice.

@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cmath>
+#include <string>
 #include <string_view>
 
 #include <weft/core/error.hpp>
@@ -29,6 +30,13 @@ using AdamSettings = BasicAdamSettings<false>;
 //! The settings of AdamW.
 using AdamWSettings = BasicAdamSettings<true>;
 
+//! For messages, and for ranks that compare what they train with.
+template <bool Decoupled>
+[[nodiscard]] std::string to_text(const BasicAdamSettings<Decoupled>& settings) {
+  return text(Decoupled ? "AdamW" : "Adam", ": beta1 ", settings.beta1, ", beta2 ", settings.beta2,
+              ", epsilon ", settings.epsilon, ", weight_decay ", settings.weight_decay);
+}
+
 //! Adam; with `Decoupled`, AdamW, whose weight decay passes by the moments.
 //!
 //! **Errors.** ArgumentError unless 0 <= beta < 1, and epsilon and weight_decay are finite and >=
@@ -49,9 +57,9 @@ class BasicAdam {
     const auto decay = [](double beta) { return beta >= 0.0 && beta < 1.0; };
     if (!decay(settings.beta1) || !decay(settings.beta2) || !detail::is_amount(settings.epsilon) ||
         !detail::is_amount(settings.weight_decay)) {
-      throw ArgumentError(text("Adam: beta1 ", settings.beta1, ", beta2 ", settings.beta2,
-                               ", epsilon ", settings.epsilon, ", weight_decay ",
-                               settings.weight_decay));
+      throw ArgumentError(text(settings,
+                               "; needs 0 <= beta1, beta2 < 1, and epsilon and weight_decay "
+                               "of 0 or more"));
     }
   }
 

@@ -30,7 +30,8 @@ struct Part {
 //! be multiplied by `scale` first. `update(device, step, part, gradients, values, state)` applies
 //! it to a part; parts may be updated on different devices at once. One that takes an
 //! `AnyFloats<void>` behind `state` writes the new values there too, rounded, unless it is null: a
-//! GPU's next pass then need not round them.
+//! GPU's next pass then need not round them. Ranks compare what `to_text` says of its `settings()`,
+//! if it has these.
 template <class O>
 concept Optimizer = requires(const O& optimizer) {
   { optimizer.step(index_t{}, double{}, double{}) } -> std::same_as<typename O::Step>;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <string>
 #include <string_view>
 
 #include <weft/core/error.hpp>
@@ -19,6 +20,12 @@ struct SgdSettings {
   double weight_decay = 0.0;  //!< added to the gradient as weight_decay * value
   bool nesterov = false;      //!< Nesterov's form of momentum
 };
+
+//! For messages, and for ranks that compare what they train with.
+[[nodiscard]] inline std::string to_text(const SgdSettings& settings) {
+  return text("SGD: momentum ", settings.momentum, ", weight_decay ", settings.weight_decay,
+              ", nesterov ", settings.nesterov);
+}
 
 //! SGD; with `Momentum`, one buffer of velocities.
 //!
@@ -44,11 +51,10 @@ class BasicSgd {
     if (!(settings.momentum >= 0.0 && settings.momentum < 1.0) ||
         !detail::is_amount(settings.weight_decay)) {
       throw ArgumentError(
-          text("SGD: momentum ", settings.momentum, ", weight_decay ", settings.weight_decay));
+          text(settings, "; needs 0 <= momentum < 1 and a weight_decay of 0 or more"));
     }
     if ((!Momentum && settings.momentum > 0.0) || (settings.nesterov && settings.momentum == 0.0)) {
-      throw ArgumentError(text("SGD: momentum ", settings.momentum, ", nesterov ",
-                               settings.nesterov, ": use SgdMomentum with a momentum above 0"));
+      throw ArgumentError(text(settings, "; use SgdMomentum with a momentum above 0"));
     }
   }
 

@@ -65,8 +65,8 @@ class DistributedDataParallel : public OverRanks<C> {
 
   //! The parameters begin as rank 0 has them.
   //!
-  //! **Errors.** As `Recipe::check`; RanksDiffer unless all ranks have the same model, recipe and
-  //! version of weft; CommunicatorAborted here and below.
+  //! **Errors.** As `Recipe::check`; RanksDiffer unless all ranks have the same model, optimizer,
+  //! recipe and version of weft; CommunicatorAborted here and below.
   DistributedDataParallel(D& device, C& communicator, Objective objective,
                           const Optimizer& optimizer, const Recipe& recipe,
                           BucketSizes buckets = {}, Exchange exchange = {})
@@ -76,7 +76,7 @@ class DistributedDataParallel : public OverRanks<C> {
         objective_(std::move(objective)),
         runner_(device, objective_, keep() == Keep::only_mine),
         plan_(buckets_of(objective_.layout(), buckets), objective_.layout().trained,
-              agreed(communicator, recipe, objective_.layout(), exchange).size()),
+              agreed(communicator, recipe, objective_, optimizer, exchange).size()),
         exchange_(
             device, communicator, objective_.layout(), plan_, recipe.lanes,
             [this](index_t lane) { return runner_.gradients(lane); }, keep(), exchange),
@@ -257,24 +257,24 @@ class DistributedDataParallel : public OverRanks<C> {
   }
 
   //! The communicator, once its ranks have found that they are about to do the same.
-  static C& agreed(C& communicator, const Recipe& recipe, const nn::ParameterLayout& layout,
-                   Exchange exchange) {
+  static C& agreed(C& communicator, const Recipe& recipe, const Objective& objective,
+                   const Optimizer& optimizer, Exchange exchange) {
+    const nn::ParameterLayout& layout = objective.layout();
     Fingerprint places;
     for (const auto& [offset, size] : layout.slots) {
       places.add(static_cast<std::uint64_t>(offset)).add(static_cast<std::uint64_t>(size));
     }
-    std::string buffers;
-    for (const auto& name : Optimizer::state_names) buffers += text(name, " ");
     comm::Facts facts{{"weft", version},
                       {"shard", text(static_cast<int>(shard))},
                       {"parameters", text(layout.trained)},
                       {"values", text(layout.values)},
                       {"places of gradients", text(places.value())},
-                      {"optimizer's buffers", buffers},
                       {"order", to_text(exchange.order)},
                       {"wire", to_text(exchange.wire)},
                       {"reshard_after_forward", exchange.reshard_after_forward ? "yes" : "no"}};
     std::ranges::move(facts_of(recipe), std::back_inserter(facts));
+    std::ranges::move(facts_of_objective(objective), std::back_inserter(facts));
+    std::ranges::move(facts_of_optimizer(optimizer), std::back_inserter(facts));
     comm::check_same(communicator, facts);
     return communicator;
   }

@@ -3,8 +3,10 @@
 //! @file An optimizer for programs that have ranks and a loop of their own.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
+#include <iterator>
 #include <span>
 #include <utility>
 #include <vector>
@@ -22,8 +24,11 @@
 #include <weft/nn/parameter_layout.hpp>
 #include <weft/optim/optimizer.hpp>
 #include <weft/parallel/bucket_plan.hpp>
+#include <weft/parallel/given_batches.hpp>
 #include <weft/parallel/gradient_exchange.hpp>
 #include <weft/parallel/loss_sum.hpp>
+#include <weft/parallel/over_ranks.hpp>
+#include <weft/parallel/rank_losses.hpp>
 #include <weft/parallel/recipe.hpp>
 #include <weft/parallel/shard_plan.hpp>
 #include <weft/parallel/training_state.hpp>
@@ -62,14 +67,15 @@ class DistributedOptimizer {
  public:
   //! Begins with the values of rank 0. Gradients are clipped at `clip_norm`, unless that is 0.
   //!
-  //! **Errors.** RanksDiffer unless all ranks have as many values and the same `clip_norm`;
-  //! CommunicatorAborted here and below.
+  //! **Errors.** RanksDiffer unless all ranks have as many values, the same optimizer and
+  //! `clip_norm`; CommunicatorAborted here and below.
   DistributedOptimizer(D& device, C& communicator, const Optimizer& optimizer,
                        std::span<const float> values, double clip_norm = 0.0,
                        BucketSizes buckets = {}, Wire wire = Wire::float32)
       : device_(&device),
         communicator_(&communicator),
-        recipe_(agreed(communicator, static_cast<index_t>(values.size()), clip_norm, wire)),
+        recipe_(
+            agreed(communicator, optimizer, static_cast<index_t>(values.size()), clip_norm, wire)),
         moving_(comm::device_communicator(device, communicator, comm::PostedBy::all)),
         layout_(layout_of(static_cast<index_t>(values.size()))),
         plan_(plan_buckets(layout_, buckets), layout_.trained, communicator.size()),
@@ -88,23 +94,10 @@ class DistributedOptimizer {
   //! **Shapes.** gradients: one for each value, on the device, of the *sum* of this rank's losses;
   //! afterwards the sums over all ranks. `loss`: that sum, and how many it is the sum of. For a
   //! mean over ranks, as Horovod takes it, let every rank count 1.
-  //! **Errors.** ShapeError unless there is a gradient for each value.
+  //! **Errors.** ShapeError unless there is a gradient for each value; RanksDiffer if ranks were
+  //! given other rates. What is thrown on one rank ends the communicator on all of them.
   StepReport step(std::span<float> gradients, const LossSum& loss, double rate) {
-    if (static_cast<index_t>(gradients.size()) != layout_.trained) {
-      throw ShapeError(text("DistributedOptimizer: ", gradients.size(), " gradients for ",
-                            layout_.trained, " values"));
-    }
-    gradients_ = gradients.data();
-    const double squares = exchanged_squares();
-    std::array<double, 2> numbers{loss.loss.value(), static_cast<double>(loss.tokens.value())};
-    comm::all_reduce(*communicator_, std::span<double>(numbers), {"all_reduce", "losses"});
-    const auto on_all = [this](const auto& f) { f(*device_, 0, 1); };
-    auto report = state_.apply(
-        on_all, recipe_, gradients_, squares,
-        LossSum{Sum<of::Loss>(numbers[0]), Count<of::Tokens>(static_cast<index_t>(numbers[1]))},
-        rate);
-    report.exposed_s = exchange_.take_exposed_s();
-    return report;
+    return end_all_on_failure(*communicator_, [&] { return step_here(gradients, loss, rate); });
   }
 
   //! Gives all ranks the values, the optimizer's buffers and the counters of one of them, as after
@@ -129,6 +122,23 @@ class DistributedOptimizer {
   [[nodiscard]] const TrainingState<Optimizer, D>& state() const { return state_; }
 
  private:
+  StepReport step_here(std::span<float> gradients, const LossSum& loss, double rate) {
+    if (static_cast<index_t>(gradients.size()) != layout_.trained) {
+      throw ShapeError(text("DistributedOptimizer: ", gradients.size(), " gradients for ",
+                            layout_.trained, " values"));
+    }
+    gradients_ = gradients.data();
+    const double squares = exchanged_squares();
+    std::vector<LossSum> losses(static_cast<std::size_t>(communicator_->size()));
+    losses[static_cast<std::size_t>(communicator_->rank())] = loss;
+    const LossSum all =
+        total_over_ranks(*communicator_, losses, state_.steps(), GivenBatches(), rate);
+    const auto on_all = [this](const auto& f) { f(*device_, 0, 1); };
+    auto report = state_.apply(on_all, recipe_, gradients_, squares, all, rate);
+    report.exposed_s = exchange_.take_exposed_s();
+    return report;
+  }
+
   //! Has the sums over all ranks in `gradients_`, which are the caller's: nothing that is under way
   //! outlives the call.
   [[nodiscard]] double exchanged_squares() {
@@ -142,11 +152,14 @@ class DistributedOptimizer {
     }
   }
 
-  static Recipe agreed(C& communicator, index_t values, double clip_norm, Wire wire) {
-    comm::check_same(communicator, {{"weft", version},
-                                    {"values", text(values)},
-                                    {"clip_norm", text(clip_norm)},
-                                    {"wire", to_text(wire)}});
+  static Recipe agreed(C& communicator, const Optimizer& optimizer, index_t values,
+                       double clip_norm, Wire wire) {
+    comm::Facts facts{{"weft", version},
+                      {"values", text(values)},
+                      {"clip_norm", text(clip_norm)},
+                      {"wire", to_text(wire)}};
+    std::ranges::move(facts_of_optimizer(optimizer), std::back_inserter(facts));
+    comm::check_same(communicator, facts);
     const Recipe recipe{
         .lanes = communicator.size(), .micro_batches = communicator.size(), .clip_norm = clip_norm};
     recipe.check();

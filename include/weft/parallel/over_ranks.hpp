@@ -13,6 +13,7 @@
 #include <weft/comm/collectives.hpp>
 #include <weft/comm/communicator.hpp>
 #include <weft/core/error.hpp>
+#include <weft/nn/parameter_layout.hpp>
 #include <weft/parallel/recipe.hpp>
 
 namespace weft::parallel {
@@ -24,6 +25,53 @@ namespace weft::parallel {
           {"micro-batches", text(recipe.micro_batches)},
           {"clip_norm", text(recipe.clip_norm)},
           {"loss_scaling", loss_scaling_text(recipe)}};
+}
+
+//! The same of an optimizer: its settings, or the buffers that it keeps.
+template <class Optimizer>
+[[nodiscard]] comm::Facts facts_of_optimizer(const Optimizer& optimizer) {
+  comm::Facts facts;
+  std::string buffers;
+  for (const auto& name : Optimizer::state_names) buffers += text(name, " ");
+  facts.emplace_back("optimizer's buffers", buffers);
+  if constexpr (requires { to_text(optimizer.settings()); }) {
+    facts.emplace_back("optimizer", to_text(optimizer.settings()));
+  }
+  return facts;
+}
+
+//! The same of an objective, apart from where its parameters lie.
+template <class Objective>
+[[nodiscard]] comm::Facts facts_of_objective(const Objective& objective) {
+  comm::Facts facts;
+  std::string dropout;
+  for (const float probability : nn::dropout_probabilities(objective)) {
+    dropout += text(probability, " ");
+  }
+  facts.emplace_back("dropout", dropout);
+  if constexpr (requires { objective.loss().criterion.smoothing; }) {
+    facts.emplace_back("label smoothing", text(objective.loss().criterion.smoothing));
+  }
+  if constexpr (requires { objective.loss().criterion.ignored; }) {
+    facts.emplace_back("ignored label", text(objective.loss().criterion.ignored));
+  }
+  return facts;
+}
+
+//! What `f()` returns. What it throws ends all ranks: they would wait for this one, or pair what
+//! they do with what it does next. Only RanksDiffer does not, as all of them find that.
+template <comm::Communicator C, class F>
+decltype(auto) end_all_on_failure(C& communicator, const F& f) {
+  try {
+    return f();
+  } catch (const comm::RanksDiffer&) {
+    throw;
+  } catch (...) {  // if it is these ranks' CommunicatorAborted, they know
+    if (communicator.size() > 1) {
+      communicator.abort(communicator.rank(), message_of(std::current_exception()));
+    }
+    throw;
+  }
 }
 
 //! Has all parameters on every rank while it, or another of the same strategy, lives; afterwards
@@ -103,24 +151,10 @@ class OverRanks {
         "parameters that it holds: let its scope end before");
   }
 
-  //! What `f()` returns. What it throws ends all ranks: they would wait for this one, or pair what
-  //! they do with what it does next.
+  //! As `end_all_on_failure`.
   template <class F>
   decltype(auto) together(const F& f) {
-    const auto end = [this](const std::string& message) {
-      if (ranks() > 1) communicator_->abort(rank(), message);
-    };
-    try {
-      return f();
-    } catch (const comm::RanksDiffer&) {  // all of them find that
-      throw;
-    } catch (const Error& error) {  // if it is these ranks' CommunicatorAborted, they know
-      end(error.message());
-      throw;
-    } catch (const std::exception& error) {
-      end(error.what());
-      throw;
-    }
+    return end_all_on_failure(*communicator_, f);
   }
 
   C* communicator_;  //!< the ranks

@@ -84,8 +84,8 @@ class PipelineParallel : public OverRanks<C> {
   //!
   //! **Errors.** ArgumentError unless there are ranks for whole replicas, as many lanes as
   //! replicas, and no more micro-batches in a lane than the table has; as `Recipe::check`;
-  //! RanksDiffer unless all ranks have the same model, table, recipe and version of weft;
-  //! CommunicatorAborted here and below.
+  //! RanksDiffer unless all ranks have the same model, optimizer, table, recipe and version of
+  //! weft; CommunicatorAborted here and below.
   PipelineParallel(D& device, C& communicator, Objective objective, const Optimizer& optimizer,
                    const Recipe& recipe, const TableView& table = Model::table(),
                    Recompute recompute = Recompute::never, BucketSizes buckets = {})
@@ -97,7 +97,7 @@ class PipelineParallel : public OverRanks<C> {
         places_(objective_, table.ranks),
         layout_(places_.layout_of(rank_in_pipe())),
         gradients_(layout_, Tensor<float, D>::reserved(device, {layout_.gradients})),
-        pipeline_(agreed(communicator, recipe, table, objective_.layout())
+        pipeline_(agreed(communicator, recipe, table, objective_, optimizer)
                       .split(replica(), rank_in_pipe())),
         replicas_(communicator.split(rank_in_pipe(), replica())),
         plan_(plan_buckets_of_ranges(layout_, places_.trained(rank_in_pipe()), buckets),
@@ -247,7 +247,8 @@ class PipelineParallel : public OverRanks<C> {
 
   //! The communicator, once its ranks have found that they are about to do the same.
   static C& agreed(C& communicator, const Recipe& recipe, const TableView& table,
-                   const nn::ParameterLayout& layout) {
+                   const Objective& objective, const Optimizer& optimizer) {
+    const nn::ParameterLayout& layout = objective.layout();
     Fingerprint order;
     for (int rank = 0; rank < table.ranks; ++rank) {
       for (const Action action : table.of(rank)) {
@@ -262,6 +263,8 @@ class PipelineParallel : public OverRanks<C> {
                       {"parameters", text(layout.trained)},
                       {"values", text(layout.values)}};
     std::ranges::move(facts_of(recipe), std::back_inserter(facts));
+    std::ranges::move(facts_of_objective(objective), std::back_inserter(facts));
+    std::ranges::move(facts_of_optimizer(optimizer), std::back_inserter(facts));
     comm::check_same(communicator, facts);
     return communicator;
   }

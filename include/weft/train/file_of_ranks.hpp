@@ -3,12 +3,12 @@
 //! @file A safetensors file that all ranks of a strategy write together.
 #pragma once
 
+#include <cstddef>
 #include <exception>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include <weft/comm/communicator.hpp>
 #include <weft/core/error.hpp>
@@ -24,7 +24,8 @@ namespace weft::train {
 //!
 //! All ranks construct it with the same tensors and commit it. A rank that writes something needs
 //! to see the folder.
-//! **Errors.** SystemError where a rank cannot write; other ranks then learn that it has ended.
+//! **Errors.** SystemError where a rank cannot write, and CommunicatorAborted, which names it and
+//! says why, on the others.
 template <class Strategy>
 class FileOfRanks {
  public:
@@ -38,35 +39,58 @@ class FileOfRanks {
     temporary_ = strategy.text_of_root(whole_ ? whole_->temporary() : "");
   }
 
-  //! Writes elements `first` and following of a tensor.
+  //! Writes elements `first` and following of a tensor. What goes wrong is thrown by `commit`, when
+  //! all ranks are there to hear of it.
   template <class T>
   void write(std::string_view tensor, index_t first, std::span<const T> elements) {
-    if (!part_) part_.emplace(temporary_, path_);
-    part_->write(layout_->begin(tensor) + first * index_t{sizeof(T)}, std::as_bytes(elements));
+    try_here([&] {
+      if (!part_) part_.emplace(temporary_, path_);
+      part_->write(layout_->begin(tensor) + first * index_t{sizeof(T)}, std::as_bytes(elements));
+    });
   }
 
   //! The file takes its place; every rank finds it there afterwards. All ranks call it.
   void commit() {
-    if (part_) part_->finish();
-    static_cast<void>(strategy_->on_any_rank(false));  // all have finished
-    std::exception_ptr failure;
-    try {
+    try_here([&] {
+      if (part_) part_->finish();
+    });
+    throw_together();
+    try_here([&] {
       if (whole_) whole_->commit();
-    } catch (...) {
-      failure = std::current_exception();
-    }
-    const bool failed = strategy_->on_any_rank(failure != nullptr);
-    if (failure != nullptr) std::rethrow_exception(failure);
-    if (failed) throw comm::CommunicatorAborted(0, text("rank 0 could not write ", path_));
+    });
+    throw_together();
   }
 
  private:
+  //! Unless something has failed already.
+  template <class F>
+  void try_here(const F& f) {
+    if (failure_ != nullptr) return;
+    try {
+      f();
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+  }
+
+  //! Throws if a rank has failed: its own error there, and what the first such rank says elsewhere.
+  void throw_together() {
+    const auto said = strategy_->texts_of_all(failure_ != nullptr ? message_of(failure_) : "");
+    if (failure_ != nullptr) std::rethrow_exception(failure_);
+    for (std::size_t rank = 0; rank < said.size(); ++rank) {
+      if (said[rank].empty()) continue;
+      const int culprit = static_cast<int>(rank);
+      throw comm::CommunicatorAborted(culprit, comm::failure_text(culprit, said[rank]));
+    }
+  }
+
   Strategy* strategy_;
   const io::SafetensorsLayout* layout_;
   std::string path_;
   std::string temporary_;
   std::optional<io::AtomicFile> whole_;  // of the first rank
   std::optional<io::FilePart> part_;     // of a rank that has written something
+  std::exception_ptr failure_;           // of this rank
 };
 
 }  // namespace weft::train
