@@ -45,6 +45,13 @@ std::string refusal(Strategy& strategy, const std::string& path, const Edit& edi
   return message.starts_with(path + ": ") ? message.substr(path.size() + 2) : message;
 }
 
+//! Makes a state one of an older version.
+void forget_scaling(const std::string& path) {
+  FileContents contents(path);
+  contents.metadata.erase("loss_scaling");
+  contents.write(path);
+}
+
 constexpr auto model_loader = [](auto& strategy, const std::string& path) {
   return load_model(strategy, path);
 };
@@ -223,6 +230,18 @@ TEST_CASE("a run that scales its losses goes on with the scale it had") {
         "its metadata has \"loss_scale\" 1000");
   CHECK(refused([](auto& file) { file.metadata.erase("good_updates"); }) ==
         "its metadata has no whole number \"good_updates\"");
+  recipe.loss_scaling->growth_interval = 5;
+  OneDevice<> sooner(recipe), unscaled;
+  CHECK(
+      refusal(
+          sooner.strategy, path, [](auto&) {}, state_loader) ==
+      "was saved by a run with loss_scaling 262144 at first, doubled after 7 updates, this one has "
+      "262144 at first, doubled after 5 updates: the numbers would differ");
+  CHECK(
+      refusal(
+          unscaled.strategy, path, [](auto&) {}, state_loader) ==
+      "was saved by a run with loss_scaling 262144 at first, doubled after 7 updates, this one has "
+      "none: the numbers would differ");
 }
 
 TEST_CASE("a state without a loss scale, as older ones are, begins with the recipe's") {
@@ -232,6 +251,7 @@ TEST_CASE("a state without a loss scale, as older ones are, begins with the reci
   train_on(plain.strategy, 0, 2);
   save_state(plain.strategy, path, {});
   CHECK_FALSE(FileContents(path).metadata.contains("loss_scale"));
+  forget_scaling(path);
   auto recipe = small_recipe;
   recipe.loss_scaling = optim::LossScaling{.initial = 8.0};
   OneDevice<> scaled(recipe);
@@ -242,6 +262,7 @@ TEST_CASE("a state without a loss scale, as older ones are, begins with the reci
   CHECK(contents_of(scaled.strategy).buffers == contents_of(plain.strategy).buffers);
 
   save_state(scaled.strategy, path, {});  // and the other way
+  forget_scaling(path);
   load_state(plain.strategy, path);
   CHECK(plain.strategy.state().loss_scale().value() == 1.0);
 }

@@ -594,4 +594,49 @@ TEST_CASE("scores are not compared with the losses of a run that had none") {
   CHECK(best == std::vector{true, false});
 }
 
+TEST_CASE("a run that begins to have scores keeps the best model that there is") {
+  const TemporaryFolder folder;
+  const RunFolder files(folder.path("run"));
+  Course course;
+  {
+    OneDevice<> one;
+    course.trainer(one.strategy, files.path(), {.max_epochs = 1}, {}).run();
+  }
+  const auto best = bytes_of(files.best());
+  for (int part = 0; part < 2; ++part) {  // the first one's state has no best score
+    OneDevice<> one;
+    auto hooks = course.hooks(/*interrupt_after=*/1);
+    hooks.score = [] { return 1.0; };
+    auto trainer = course.trainer(one.strategy, files.path(), {.max_epochs = 5}, hooks);
+    trainer.resume();
+    CHECK(trainer.run() == Ended::interrupted);
+    CHECK(bytes_of(files.best()) == best);
+  }
+}
+
+TEST_CASE("what a program says of a model stands in no way of what a state says of itself") {
+  const TemporaryFolder folder;
+  Course course;
+  const TrainerSettings settings{
+      .max_epochs = 1, .model_metadata = {{"loss_scale", "dynamic"}, {"run/data", "wmt"}}};
+  OneDevice<> one, other;
+  course.trainer(one.strategy, folder.path("run"), settings, {}).run();
+  auto trainer = course.trainer(other.strategy, folder.path("run"), settings, {});
+  trainer.resume();
+  CHECK(trainer.run() == Ended::max_epochs);
+}
+
+TEST_CASE("what cannot be saved is refused before the first update") {
+  const TemporaryFolder folder;
+  const Course course;
+  OneDevice<> one;
+  for (const auto& settings : {TrainerSettings{.facts = {{"source", "caf\xe9.en"}}},
+                               TrainerSettings{.model_metadata = {{"source", "caf\xe9.en"}}}}) {
+    CHECK(message_of<ArgumentError>([&] {
+            (void)course.trainer(one.strategy, folder.path("run"), settings, {});
+            return 0;
+          }) == "safetensors: \"caf?.en\" is not UTF-8");
+  }
+}
+
 }  // namespace trainer_tests

@@ -24,6 +24,7 @@
 #include <weft/nn/initialize.hpp>
 #include <weft/nn/parameter_layout.hpp>
 #include <weft/optim/loss_scale.hpp>
+#include <weft/parallel/recipe.hpp>
 #include <weft/tensor/tensor.hpp>
 #include <weft/train/file_of_ranks.hpp>
 
@@ -298,6 +299,7 @@ void save_state(Strategy& strategy, const std::string& path, io::Metadata metada
   metadata["lanes"] = std::to_string(recipe.lanes);
   metadata["micro_batches"] = std::to_string(recipe.micro_batches);
   metadata["clip_norm"] = text(recipe.clip_norm);
+  metadata["loss_scaling"] = parallel::loss_scaling_text(recipe);
   const auto& loss_scale = state.loss_scale();
   if (loss_scale.is_dynamic()) {
     metadata["loss_scale"] = text(loss_scale.value());
@@ -357,6 +359,12 @@ io::Metadata load_state(Strategy& strategy, const std::string& path) {
   expect("lanes", recipe.lanes);
   expect("micro_batches", recipe.micro_batches);
   expect("clip_norm", recipe.clip_norm);
+  const auto scaling = metadata.find("loss_scaling");  // that of older versions says nothing of it
+  const std::string is_scaled = parallel::loss_scaling_text(recipe);
+  if (scaling != metadata.end() && scaling->second != is_scaled) {
+    throw FormatError(text(path, ": was saved by a run with loss_scaling ", scaling->second,
+                           ", this one has ", is_scaled, ": the numbers would differ"));
+  }
   const index_t updates = number_in(metadata, path, "updates");
   const index_t skipped = number_in(metadata, path, "skipped");
   // Runs that did not scale their losses, and those of older versions, leave the scale as it is.

@@ -28,6 +28,7 @@
 #include <weft/data/batch_position.hpp>
 #include <weft/device/cpu.hpp>
 #include <weft/io/safetensors_file.hpp>
+#include <weft/io/safetensors_layout.hpp>
 #include <weft/nn/parameter_layout.hpp>
 #include <weft/ops/check_finite.hpp>
 #include <weft/parallel/loss_sum.hpp>
@@ -119,7 +120,8 @@ class Trainer {
  public:
   //! `folder` holds what is saved; the first rank claims it.
   //!
-  //! **Errors.** SystemError if another run holds the folder.
+  //! **Errors.** SystemError if another run holds the folder; ArgumentError for metadata or facts
+  //! that are not UTF-8.
   Trainer(Strategy& strategy, const Data& data, const Schedule& schedule, RunFolder folder,
           TrainerSettings settings, TrainerHooks hooks = {})
       : strategy_(&strategy),
@@ -129,6 +131,7 @@ class Trainer {
         settings_(std::move(settings)),
         hooks_(std::move(hooks)),
         stopping_(stopping_options(), {}) {
+    static_cast<void>(io::SafetensorsLayout({}, run_metadata()));  // can be written, then
     if (strategy.is_root()) folder_.claim();
     if (settings_.check_finite) check_finite_.emplace();
   }
@@ -158,7 +161,8 @@ class Trainer {
     if (best_of(metadata) != best_of()) state = {};
     expect_facts(metadata, path);
     load_state(*strategy_, path);
-    if (strategy_->is_root()) folder_.take_best_back(metadata.contains("best"));
+    has_best_ = metadata.contains("has_best") || metadata.contains("best");
+    if (strategy_->is_root()) folder_.take_best_back(has_best_);
     is_own_folder_ = true;
     skipped_in_a_row_ = 0;
     epoch_ends_ = position.batch == 0 && metadata.contains("epoch_to_evaluate");
@@ -316,6 +320,7 @@ class Trainer {
     epoch_seconds_ = exposed_seconds_ = 0.0;
     seen_tokens_ = 0;
     save_models(report);
+    has_best_ = has_best_ || report.best;
     save();
     epoch_ends_ = false;
     report_.reset();
@@ -373,14 +378,22 @@ class Trainer {
     return score;
   }
 
+  //! What every state says of its run.
+  [[nodiscard]] io::Metadata run_metadata() const {
+    io::Metadata metadata;
+    for (const auto& [name, value] : settings_.model_metadata) metadata["model/" + name] = value;
+    for (const auto& [name, value] : settings_.facts) metadata[fact_prefix + name] = value;
+    return metadata;
+  }
+
   void save() {
-    auto metadata = settings_.model_metadata;
+    auto metadata = run_metadata();
     metadata["epoch"] = std::to_string(position_.epoch);
     metadata["batch"] = std::to_string(position_.batch);
     metadata["epoch_loss"] = text(epoch_loss_.loss.value());
     metadata["epoch_tokens"] = std::to_string(epoch_loss_.tokens.value());
     if (epoch_ends_ && !report_) metadata["epoch_to_evaluate"] = std::to_string(position_.epoch);
-    for (const auto& [name, value] : settings_.facts) metadata[fact_prefix + name] = value;
+    if (has_best_) metadata["has_best"] = "yes";
     const auto& state = stopping_.state();
     metadata["epochs_without_improvement"] = std::to_string(state.evaluations_without_improvement);
     if (state.best) {
@@ -411,6 +424,7 @@ class Trainer {
   EarlyStopping stopping_;
   data::BatchPosition position_;
   bool is_own_folder_ = false;         // what lies in it is of this run
+  bool has_best_ = false;              // an epoch's model is the folder's best
   bool ends_within_epoch_ = false;     // as `max_updates` asked
   bool epoch_ends_ = false;            // all its batches are done, and it is not saved
   std::optional<EpochReport> report_;  // of what is evaluated and not saved
