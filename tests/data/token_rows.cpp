@@ -35,12 +35,13 @@ TEST_CASE("cleared rows are as good as new") {
   CHECK(rows == TokenRows{});
 }
 
-TEST_CASE("the fingerprint differs where lengths or first tokens do") {
+TEST_CASE("the fingerprint differs where lengths or tokens do") {
   const TokenRows rows{{7, 8, 9}, {0, 1, 3}};
   CHECK(rows.fingerprint() == TokenRows(rows).fingerprint());
   for (const TokenRows& other :
        {TokenRows{{7, 8, 9}, {0, 2, 3}}, TokenRows{{6, 8, 9}, {0, 1, 3}},
-        TokenRows{{7, 0, 9}, {0, 1, 3}}, TokenRows{{7, 8, 9}, {0, 1, 3, 3}}, TokenRows()}) {
+        TokenRows{{7, 0, 9}, {0, 1, 3}}, TokenRows{{7, 8, 8}, {0, 1, 3}},
+        TokenRows{{7, 9, 8}, {0, 1, 3}}, TokenRows{{7, 8, 9}, {0, 1, 3, 3}}, TokenRows()}) {
     CHECK(rows.fingerprint() != other.fingerprint());
   }
 }

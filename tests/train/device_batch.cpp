@@ -10,10 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "../message_of.hpp"
+
 namespace device_batch_tests {
 
 using namespace weft;
 using train::DeviceBatch;
+using weft::testing::message_of;
 using weft::testing::random_translations;
 
 namespace {
@@ -101,6 +104,26 @@ TEST_CASE("however a batch is cut, its parts hold the same rows under the same k
     CHECK(source_keys == keys_of(whole.input.source));
     CHECK(target_keys == keys_of(whole.input.target));
   }
+}
+
+TEST_CASE("a batch whose rows do not belong together is refused") {
+  const auto refusal = [](auto spoil) {
+    auto batch = random_translations(3, 1);
+    spoil(batch);
+    return message_of<DataError>([&] { return DeviceBatch(batch), 0; });
+  };
+  CHECK(refusal([](auto&) {}) == "(no error)");
+  CHECK(refusal([](auto& batch) {
+          batch.target_output.offsets.pop_back();
+        }).starts_with("a batch of 3 sentences: target_output has 2 rows that end at word "));
+  CHECK(refusal([](auto& batch) {
+          batch.sentences.pop_back();
+        }).starts_with("a batch of 2 sentences: source has 3 rows"));
+  CHECK(refusal([](auto& batch) {
+          batch.source.tokens.pop_back();
+        }).starts_with("a batch of 3 sentences: source has 3 rows"));
+  CHECK(refusal([](auto& batch) { --batch.target_input.offsets[1]; }) ==
+        "a batch: rows of target_input are not as long as those of target_output");
 }
 
 }  // namespace device_batch_tests

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include <weft/core/version.hpp>
@@ -18,13 +19,19 @@ class Fingerprint {
  public:
   //! The bytes of a text.
   constexpr Fingerprint& add(std::string_view bytes) {
-    for (const char byte : bytes) add_byte(static_cast<unsigned char>(byte));
+    for (const char byte : bytes) add_bits(static_cast<unsigned char>(byte));
     return *this;
   }
 
   //! The eight bytes of a number, the lowest first.
   constexpr Fingerprint& add(std::uint64_t number) {
-    for (int shift = 0; shift < 64; shift += 8) add_byte((number >> shift) & 0xFF);
+    for (int shift = 0; shift < 64; shift += 8) add_bits((number >> shift) & 0xFF);
+    return *this;
+  }
+
+  //! Many numbers of 32 bits: one multiplication each, and not one for each byte.
+  constexpr Fingerprint& add(std::span<const std::int32_t> numbers) {
+    for (const std::int32_t number : numbers) add_bits(static_cast<std::uint32_t>(number));
     return *this;
   }
 
@@ -32,7 +39,7 @@ class Fingerprint {
   [[nodiscard]] constexpr std::uint64_t value() const { return hash_; }
 
  private:
-  constexpr void add_byte(std::uint64_t byte) { hash_ = (hash_ ^ byte) * 0x100000001B3; }
+  constexpr void add_bits(std::uint64_t bits) { hash_ = (hash_ ^ bits) * 0x100000001B3; }
 
   std::uint64_t hash_ = 0xCBF29CE484222325;
 };

@@ -35,15 +35,15 @@ struct TokenRows {
         static_cast<std::size_t>(length(row)));
   }
 
-  //! Differs where the lengths of rows do, or their first tokens: ranks ask whether they were given
-  //! the same batch, each time.
+  //! Differs where rows do: ranks ask whether they were given the same batch, each time.
+  //!
+  //! **Cost.** A multiplication for each token: for 50,000 of them 0.1 ms at most.
   [[nodiscard]] std::uint64_t fingerprint() const noexcept {
     Fingerprint fingerprint;
     for (index_t row = 0; row < size(); ++row) {
       fingerprint.add(static_cast<std::uint64_t>(length(row)));
-      if (length(row) > 0) fingerprint.add(static_cast<std::uint64_t>((*this)[row].front()));
     }
-    return fingerprint.value();
+    return fingerprint.add(std::span<const token_t>(tokens)).value();
   }
 
   //! Makes a row of the tokens that were appended to `tokens` since the last one.

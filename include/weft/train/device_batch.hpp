@@ -4,10 +4,13 @@
 #pragma once
 
 #include <cstdint>
+#include <iterator>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <weft/core/chunks.hpp>
+#include <weft/core/error.hpp>
 #include <weft/core/fingerprint.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/lifetime.hpp>
@@ -39,12 +42,28 @@ template <class D>
 class DeviceBatch {
  public:
   //! The batch must outlive it.
-  explicit DeviceBatch(const data::TranslationBatch& batch WEFT_LIFETIME_BOUND) : batch_(&batch) {}
+  //!
+  //! **Errors.** DataError unless sources, inputs and outputs have a row for each sentence, and
+  //! inputs as many words as outputs in each.
+  explicit DeviceBatch(const data::TranslationBatch& batch WEFT_LIFETIME_BOUND) : batch_(&batch) {
+    for (const auto& [name, rows] :
+         {std::pair("source", &batch.source), std::pair("target_input", &batch.target_input),
+          std::pair("target_output", &batch.target_output)}) {
+      if (rows->size() != batch.size() || rows->offsets.back() != std::ssize(rows->tokens)) {
+        throw DataError(text("a batch of ", batch.size(), " sentences: ", name, " has ",
+                             rows->size(), " rows that end at word ", rows->offsets.back(), " of ",
+                             rows->tokens.size()));
+      }
+    }
+    if (batch.target_input.offsets != batch.target_output.offsets) {
+      throw DataError("a batch: rows of target_input are not as long as those of target_output");
+    }
+  }
 
   //! How many sentences it has.
   [[nodiscard]] index_t size() const { return batch_->size(); }
 
-  //! Differs where the lengths of sentences do, or their first words.
+  //! Differs where words do.
   [[nodiscard]] std::uint64_t fingerprint() const {
     return Fingerprint()
         .add(batch_->source.fingerprint())
