@@ -337,18 +337,30 @@ static_assert(Communicator<MpiCommunicator>);
 
 //! Calls `program(communicator)` in this process, which is one rank of `mpirun`'s, and returns 0.
 //!
-//! **Errors.** None is thrown: what the program throws is printed with the rank's number, the other
-//! ranks are told and given a moment to say what they know, and MPI ends all processes with
+//! MPI is initialised and finalised, unless the caller has initialised it.
+//! **Errors.** Error if MPI was finalised before, as by an earlier call: it cannot begin again.
+//! Else none is thrown: what the program throws is printed with the rank's number, the other ranks
+//! are told and given a moment to say what they know, and MPI ends all processes with
 //! `aborted_status`. So does a rank that waits longer than the timeout for the others to start or
 //! to end.
 template <class Program>
 int launch_mpi(Timeout timeout, const Program& program) {
+  int finalized = 0, initialized = 0;
+  MPI_Finalized(&finalized);
+  MPI_Initialized(&initialized);
+  if (finalized != 0) {
+    throw Error(
+        "launch_mpi: MPI was finalized before, as by an earlier launch, and cannot begin "
+        "again: launch the ranks once, and do all that they do in one program");
+  }
   std::optional<MpiCommunicator> communicator;
   {
     const Deadline deadline("MPI_Init", timeout);
     int provided = 0;
-    detail::check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided),
-                      "MPI_Init_thread");
+    if (initialized == 0) {
+      detail::check_mpi(MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided),
+                        "MPI_Init_thread");
+    }
     // MPICH and Intel MPI take what fails in MPI_Testall to this one, whichever the messages' is.
     MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
     communicator.emplace(timeout);
@@ -358,7 +370,7 @@ int launch_mpi(Timeout timeout, const Program& program) {
   if (outcome.failure != nullptr) {
     std::fprintf(stderr, "rank %d: %s\n", communicator->rank(),
                  message_of(outcome.failure).c_str());
-    std::fflush(stderr);
+    std::fflush(nullptr);
     // Others are told by messages, which only they can fetch.
     std::this_thread::sleep_for(std::chrono::seconds(2));
     MPI_Abort(MPI_COMM_WORLD, aborted_status);
@@ -368,7 +380,7 @@ int launch_mpi(Timeout timeout, const Program& program) {
   // Open MPI 4.1 then crashes or hangs (7 of 192 runs on a busy machine): all ranks enter it together.
   if (MPI_Barrier(MPI_COMM_WORLD) != MPI_SUCCESS) MPI_Abort(MPI_COMM_WORLD, aborted_status);
   communicator.reset();
-  MPI_Finalize();
+  if (initialized == 0) MPI_Finalize();
   return 0;
 }
 

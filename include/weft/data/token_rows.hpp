@@ -37,7 +37,7 @@ struct TokenRows {
 
   //! Differs where rows do: ranks ask whether they were given the same batch, each time.
   //!
-  //! **Cost.** A multiplication for each token: for 50,000 of them 0.1 ms at most.
+  //! **Cost.** A multiplication for each token: some 0.1 ms for 50,000 of them.
   [[nodiscard]] std::uint64_t fingerprint() const noexcept {
     Fingerprint fingerprint;
     for (index_t row = 0; row < size(); ++row) {
