@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 The weft authors
 # SPDX-License-Identifier: Apache-2.0
-"""Times a training step as -O2 builds it, beside -O3 -ffast-math: flags are the user's, and weft's
+"""Times a training step as -O2 builds it, beside -O3 and most of -ffast-math: flags are the user's, and weft's
 speed must not depend on them. The two make a step in turn; a JSON line for each is printed.
 
 usage: flags.py [--compiler CXX] [--threads N] [--repeats N]
@@ -16,7 +16,7 @@ from harness.subject import Subject
 from harness.suites import SUITES
 
 HERE = pathlib.Path(__file__).resolve().parent
-FLAGS = {"plain": ["-O2"], "fast_math": ["-O3", "-ffast-math"]}
+FLAGS = {"plain": ["-O2"], "fast_math": ["-O3", "-ffast-math", "-fno-finite-math-only"]}
 
 
 def main():

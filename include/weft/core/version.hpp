@@ -13,6 +13,10 @@
 #error "weft reports errors by exceptions: compile without -fno-exceptions"
 #include <exceptions>
 #endif
+#if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
+#error "weft leaves out updates that are not finite: add -fno-finite-math-only behind -ffast-math"
+#include <finite_math>
+#endif
 
 #define WEFT_VERSION_MAJOR 0  //!< of 0.1.0 the first number
 #define WEFT_VERSION_MINOR 1  //!< the second; before 1.0 a greater one may break programs

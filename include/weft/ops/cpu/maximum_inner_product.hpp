@@ -35,8 +35,7 @@ namespace weft::ops {
 //! where ~ rounds to Bfloat16 (by 2^-8 of a number at most), by the triangle and the Cauchy-Schwarz
 //! inequality. A product of rounded factors reads half as much, and where the processor multiplies
 //! them takes half the time; those v whose upper bound reaches the largest lower bound are then
-//! multiplied in float32: 2 or 3 of 32,000 words. Not for programs compiled with -ffast-math: it
-//! reckons with infinities.
+//! multiplied in float32: 2 or 3 of 32,000 words.
 //!
 //! **Memory.** The matrix rounded, half as much as itself, and a float for each row.
 //! **Source.** Ram and Gray 2012 name the search, and prune it by bounds; see decision 0020.
