@@ -244,7 +244,7 @@ TEST_CASE("whoever does not come to the meeting is named, to those who do") {
     }
   }
   const auto expected =
-      text("no connection within 1 s from rank 1, 3 to rank 0 at localhost:", port);
+      text("no connection within 1 s from ranks 1, 3 to rank 0 at localhost:", port);
   CHECK(said[0] == expected);
   CHECK(said[2] == expected);
 }

@@ -120,8 +120,9 @@ class Rendezvous {
       if (first == Refusal::nobody) first = rank;
       ranks += text(rank == first ? "" : ", ", rank);
     }
-    refuse(first, text("no connection within ", timeout_.count(), " s from rank ", ranks,
-                       " to rank 0 at ", address_, ":", port_));
+    const bool several = ranks.find(',') != std::string::npos;
+    refuse(first, text("no connection within ", timeout_.count(), " s from rank",
+                       several ? "s " : " ", ranks, " to rank 0 at ", address_, ":", port_));
   }
 
   //! Tells those that have come what is wrong, and throws it.

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <utility>
 
+#include <weft/core/error.hpp>
+#include <weft/core/index.hpp>
 #include <weft/nn/context.hpp>
 #include <weft/nn/module.hpp>
 #include <weft/nn/parameter.hpp>
@@ -38,13 +40,20 @@ struct Embedding {
   constexpr Embedding() = default;
 
   //! For words 0 to vocabulary - 1 and positions 0 to longest - 1.
+  //!
+  //! **Errors.** ArgumentError unless there are words and positions.
   constexpr Embedding(index_t vocabulary, index_t longest, float dropout_probability)
       : weight{.shape = {vocabulary, C}, .initializer = Initializer::normal(deviation())},
         positions{.shape = {longest, C},
                   .initializer = first_positions(),
                   .trained = P == Positions::learned,
                   .computed = P != Positions::learned},
-        dropout{dropout_probability} {}
+        dropout{dropout_probability} {
+    if (vocabulary < 1 || (P != Positions::none && longest < 1)) {
+      throw ArgumentError(text("embedding: ", vocabulary, " words and ", longest,
+                               " positions, needs at least one of each"));
+    }
+  }
 
   template <class Self, class Visit>
   static constexpr void members(Self& self, Visit&& visit) {

@@ -59,6 +59,8 @@ void linear_gradients(Context<D>& ctx, const Parameter& weight, const Parameter&
 //! **Shapes.** x: (N, In). y: (N, Out). weight: (Out, In). bias: (Out).
 template <index_t In, index_t Out, bool Bias = true>
 struct Linear {
+  static_assert(In > 0 && Out > 0, "a linear layer reads and writes at least one channel");
+
   //! (Out, In).
   Parameter weight{.shape = {Out, In}, .initializer = Initializer::xavier_uniform()};
   Parameter bias{.shape = {Out}};  //!< (Out); unused without Bias

@@ -13,6 +13,7 @@
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
 #include <weft/nn/parameter.hpp>
+#include <weft/ops/dropout.hpp>
 
 namespace weft::nn {
 
@@ -61,7 +62,9 @@ struct PlaceTrained : Visitor {
     layout.trained += p.size();
   }
 
+  //! **Errors.** ArgumentError unless 0 <= probability < 1.
   [[gnu::noinline]] void dropout(DropoutSite& site) {
+    static_cast<void>(ops::DropoutMask(site.probability, {}, 0));
     site.operation = layout.operations;
     layout.operations += site.operations;
   }
@@ -111,6 +114,8 @@ struct PlaceOthers : Visitor {
 }  // namespace detail
 
 //! Places the trained parameters of a module behind those placed before.
+//!
+//! **Errors.** ArgumentError for a probability of dropout that is not from 0 to below 1.
 template <class Module>
 void place_trained(Module& module, ParameterLayout& layout) {
   detail::PlaceTrained visitor(layout);

@@ -27,7 +27,7 @@ class Objective {
   //! The loss is made from the model and further arguments, so that it can share the model's
   //! weights.
   //!
-  //! **Errors.** ArgumentError as nn::place_others and nn::check_members.
+  //! **Errors.** ArgumentError as nn::place_trained, nn::place_others and nn::check_members.
   template <class... LossArguments>
   explicit Objective(Model model, LossArguments&&... arguments)
       : model_(placed(std::move(model), layout_)),
