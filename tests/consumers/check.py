@@ -166,6 +166,14 @@ class Consumers(unittest.TestCase):
                     ["--force-fallback-for=weft"] if name == "subproject" else []))
                 self.run_command("ninja", "-C", "build", cwd=project)
 
+    @unittest.skipUnless(NVCC, "no nvcc")
+    def test_nvcc_by_hand(self):
+        flags = self.packaged("weft-cuda")
+        program = self.folder / "by_hand"
+        self.run_command(NVCC, "--forward-unknown-opts", "-std=c++20", "-O2", "-arch=sm_90",
+                         HERE / "gpu/main.cu", "-o", program, *flags)
+        self.assertTrue(program.is_file())
+
     def test_only_headers_are_installed(self):
         headers = {path.relative_to(self.prefix / "include/weft")
                    for path in (self.prefix / "include/weft").rglob("*") if path.is_file()}
