@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
 //! @file y = silu(gate) * up: an operation that weft lacks, forward and backward.
+// [include]
 #pragma once
 
 #include <weft/core/error.hpp>
@@ -9,6 +10,7 @@
 #include <weft/tensor/view.hpp>
 
 namespace guides {
+// [include]
 
 // [kernels]
 //! silu(x) = x sigmoid(x) of the gate, times the other half.
@@ -55,12 +57,13 @@ struct SiluGateBackwardRow {
 };
 // [kernels]
 
+// [operation]
+//! **Errors.** ShapeError, with both shapes, unless they are equal.
 inline void expect_same(const char* name, const weft::Shape& is, const weft::Shape& should) {
   if (is == should) return;
   throw weft::ShapeError(weft::text("silu_gate: ", name, " is ", is, ", should be ", should));
 }
 
-// [operation]
 //! y[n, f] = silu(gate[n, f]) up[n, f].
 //!
 //! **Shapes.** gate, up, y: (N, F). **Errors.** ShapeError unless they are equal.
@@ -91,6 +94,6 @@ void silu_gate_backward(D& device, weft::View<const float> gate, weft::View<cons
       gate.rows(), cost * gate.columns(),
       SiluGateBackwardRow{gate.data, up.data, dy.data, dgate.data, dup.data, gate.columns()});
 }
-// [operation]
 
 }  // namespace guides
+// [operation]

@@ -12,6 +12,7 @@
 //   three threads give the bits of one: yes
 //   attempted: silu_gate: up is (5, 4), should be (5, 3)
 
+// [include]
 #include "silu_gate.hpp"
 
 #include <weft/device/cpu.hpp>
@@ -23,6 +24,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -30,10 +32,11 @@ using namespace weft;
 
 const char* said(bool holds) { return holds ? "yes" : "no"; }
 
-int main() {
-  Cpu device;
+// [include]
 
+int main() {
   // [oracle]
+  Cpu device;
   // One oracle is the formula, in double and as plainly as it can be said.
   const auto gate = testing::random_tensor(device, {5, 19}, /*seed=*/1, -4.0f, 4.0f);
   const auto up = testing::random_tensor(device, {5, 19}, /*seed=*/2);
