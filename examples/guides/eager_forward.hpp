@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
 //! @file A schedule of one's own: 1F1B that runs ahead, so that messages have time to arrive.
+// [schedule]
 #pragma once
 
 #include <weft/parallel/schedule/simulate.hpp>
@@ -10,7 +11,6 @@
 
 namespace guides {
 
-// [schedule]
 //! 1F1B with twice as many micro-batches ahead: a rank has one more in hand for each rank after it,
 //! and computes while what it waits for is on its way.
 //!
@@ -46,6 +46,6 @@ struct EagerForward {
     return (ranks - 1) * costs.all();
   }
 };
-// [schedule]
 
 }  // namespace guides
+// [schedule]

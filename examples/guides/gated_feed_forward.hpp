@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
 //! @file A gated feed-forward network: a module made of modules and an operation.
+// [members]
 #pragma once
 
 #include "silu_gate.hpp"
@@ -15,7 +16,6 @@
 
 namespace guides {
 
-// [members]
 //! y = (silu(x G') * (x U')) D'.
 //!
 //! **Shapes.** x, y: (N, C). F: the inner width. gate, up: (F, C). down: (C, F).
@@ -76,11 +76,11 @@ struct GatedFeedForward {
     return dx;
   }
   // [backward]
+  // [concept]
 };
 
-// [concept]
 static_assert(weft::nn::UnaryModule<GatedFeedForward<1, 1>>);
 static_assert(weft::nn::parameter_count(GatedFeedForward<8, 12>()) == 3 * 8 * 12);
-// [concept]
 
 }  // namespace guides
+// [concept]

@@ -17,9 +17,10 @@
 //   the loss fell to less than half: yes
 //   two devices end with the bits of one: yes
 
-#include "gated_feed_forward.hpp"
-
 #include "reversal.hpp"
+
+// [include]
+#include "gated_feed_forward.hpp"
 
 #include <weft/nn/initialize.hpp>
 #include <weft/nn/parameter_layout.hpp>
@@ -34,6 +35,7 @@
 #include <vector>
 
 using namespace weft;
+// [include]
 
 const char* said(bool holds) { return holds ? "yes" : "no"; }
 

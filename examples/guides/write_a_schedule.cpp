@@ -14,8 +14,10 @@
 //   mine: rank 0: backward of micro-batch 0 in stage 0 waits for what comes only after it
 //   mine: rank 0: backward of micro-batch 0 in stage 0 comes after that of micro-batch 1
 
-#include "eager_forward.hpp"
 #include "reversal.hpp"
+
+// [include]
+#include "eager_forward.hpp"
 
 #include <weft/comm/launch.hpp>
 #include <weft/parallel/pipeline_parallel.hpp>
@@ -31,6 +33,7 @@
 #include <vector>
 
 using namespace weft;
+// [include]
 
 // [proof]
 static_assert(sizeof(parallel::Proof<guides::EagerForward<6>, 3>) > 0);
