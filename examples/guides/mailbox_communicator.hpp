@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
 //! @file Ranks that leave each other's messages in mailboxes: the smallest whole communicator.
+// [office]
 #pragma once
 
 #include <weft/comm/collectives.hpp>
@@ -26,7 +27,6 @@ namespace guides {
 namespace comm = weft::comm;
 using weft::index_t;
 
-// [office]
 //! What all ranks share: letters under way, and the first failure.
 struct PostOffice {
   struct Letter {
@@ -44,9 +44,11 @@ struct PostOffice {
 };
 // [office]
 
+// [rank]
 //! A rank that is a thread; every message is copied into the office and out of it.
 class MailboxCommunicator {
  public:
+  // [rank]
   // [transfer]
   //! The receives of one `post` that have not been served; sends have ended when they are posted.
   class Transfer {
@@ -68,6 +70,7 @@ class MailboxCommunicator {
   };
   // [transfer]
 
+  // [rank]
   MailboxCommunicator(std::shared_ptr<PostOffice> office, std::string group, std::vector<int> outer,
                       int rank, comm::Timeout timeout)
       : office_(std::move(office)),
@@ -82,6 +85,7 @@ class MailboxCommunicator {
   int size() const { return static_cast<int>(outer_.size()); }
   comm::Timeout timeout() const { return timeout_; }
 
+  // [rank]
   // [post]
   void post(std::span<const comm::Message> messages, const comm::Purpose& purpose,
             Transfer& transfer) {
@@ -119,6 +123,7 @@ class MailboxCommunicator {
   }
   // [abort]
 
+  // [rank]
  private:
   int outer_rank(int rank) const { return outer_[static_cast<std::size_t>(rank)]; }
 
@@ -132,6 +137,7 @@ class MailboxCommunicator {
     throw comm::CommunicatorAborted(office_->failed->first, office_->failed->second);
   }
 
+  // [rank]
   // [serve]
   //! Takes the letters that are there, and says whether none is missing. The office is locked.
   bool serve(Transfer& transfer) {
@@ -167,6 +173,7 @@ class MailboxCommunicator {
   }
   // [serve]
 
+  // [rank]
   std::shared_ptr<PostOffice> office_;
   std::string group_;
   std::vector<int> outer_;  // the group's ranks, as the first group counts them
@@ -179,3 +186,4 @@ class MailboxCommunicator {
 static_assert(comm::Communicator<MailboxCommunicator>);
 
 }  // namespace guides
+// [rank]

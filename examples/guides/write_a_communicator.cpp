@@ -12,9 +12,12 @@
 //   the ranks sent 3 gradients, there and back: yes
 //   rank 0 heard: rank 2 failed: it cannot go on
 //   rank 0 heard: rank 2 has not entered barrier within 0.2 s; last seen in a transfer
+//   rank 0 heard: rank 2 failed: all_reduce: a message of 400 bytes, at most 64 are allowed
 
-#include "mailbox_communicator.hpp"
 #include "reversal.hpp"
+
+// [include]
+#include "mailbox_communicator.hpp"
 
 #include <weft/comm/decorators.hpp>
 #include <weft/parallel/distributed_data_parallel.hpp>
@@ -27,10 +30,12 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 using namespace weft;
 using guides::MailboxCommunicator;
+// [include]
 
 // [launch]
 //! Runs `program(communicator)` on a thread for each rank.
@@ -54,6 +59,22 @@ void launch(int ranks, comm::Timeout timeout, const Program& program) {
   }
 }
 // [launch]
+
+// [limited]
+//! Refuses to send messages of more than `most` bytes.
+template <comm::Communicator C>
+comm::Observed<C> limited(C communicator, index_t most) {
+  return {std::move(communicator),
+          [most](std::vector<comm::Message>& messages, const comm::Purpose& purpose) {
+            for (const comm::Message& message : messages) {
+              if (message.direction != comm::Message::Direction::send) continue;
+              if (message.bytes <= most) continue;
+              throw Error(text(to_text(purpose), ": a message of ", message.bytes,
+                               " bytes, at most ", most, " are allowed"));
+            }
+          }};
+}
+// [limited]
 
 constexpr nn::TransformerShape shape{
     .d_model = 16, .heads = 2, .d_ff = 32, .encoder_layers = 1, .decoder_layers = 1};
@@ -121,4 +142,12 @@ int main() {
     if (communicator.rank() < 2) comm::barrier(communicator);
   });
   // [failure]
+
+  // [limit]
+  launch(3, comm::default_timeout, [](MailboxCommunicator& mailbox) {
+    auto communicator = limited(mailbox, mailbox.rank() == 2 ? 64 : 4096);
+    std::vector<float> numbers(100);
+    comm::all_reduce(communicator, std::span(numbers));
+  });
+  // [limit]
 }
