@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
 //! @file A strategy of one's own: ranks train for themselves and average their parameters at times.
+// [class]
 #pragma once
 
 #include <weft/comm/collectives.hpp>
@@ -29,7 +30,6 @@ namespace parallel = weft::parallel;
 using weft::index_t;
 using weft::Range;
 
-// [class]
 //! Local SGD: each rank makes updates from its own share of the batch, without a word to the
 //! others; after every `period` updates all ranks have the mean of their parameters.
 //!
@@ -115,7 +115,9 @@ class AveragedRanks : public parallel::OverRanks<C> {
   }
   // [rest]
 
+  // [members]
  private:
+  // [members]
   // [average]
   std::span<float> values() const {
     return {state_.values().data(), static_cast<std::size_t>(objective_.layout().trained)};
@@ -127,6 +129,7 @@ class AveragedRanks : public parallel::OverRanks<C> {
   }
   // [average]
 
+  // [members]
   Range lanes() const { return weft::share(recipe_.lanes, ranks(), rank()); }
 
   D* device_;
@@ -139,3 +142,4 @@ class AveragedRanks : public parallel::OverRanks<C> {
 };
 
 }  // namespace guides
+// [members]

@@ -13,16 +13,21 @@
 //   the loss of a batch fell to less than half: yes
 //   both ranks translate 3 sentences
 
-#include "averaged_ranks.hpp"
 #include "reversal.hpp"
+
+// [include]
+#include "averaged_ranks.hpp"
 
 #include <weft/comm/launch.hpp>
 #include <weft/weft.hpp>
+// [include]
 
 #include <cstdio>
 #include <vector>
 
+// [include]
 using namespace weft;
+// [include]
 
 const char* said(bool holds) { return holds ? "yes" : "no"; }
 
