@@ -24,8 +24,11 @@
 
 // [include-translation]
 #include <weft/nn/translation_steps.hpp>
-#include <weft/parallel/split.hpp>
 // [include-translation]
+
+// [include-split]
+#include <weft/parallel/split.hpp>
+// [include-split]
 
 // [include-table]
 #include <weft/parallel/schedule/read_table.hpp>
@@ -45,9 +48,11 @@
 using namespace weft;
 // [include]
 
+// [layers]
 constexpr index_t C = 16;
 using Layer = nn::EncoderLayer<C, /*heads=*/2, /*d_ff=*/32>;
 using Loss = Chunked<nn::BasicGenerator<C>, nn::LabelSmoothing>;
+// [layers]
 
 // [stages]
 using First = nn::Sequential<nn::Embedding<C>, Layer, Layer>;
@@ -55,6 +60,7 @@ using Last = nn::Sequential<Layer, Layer, nn::LayerNorm<C>>;
 using Model = Pipe<OneForwardOneBackward<8>, First, Last>;
 // [stages]
 
+// [objective]
 using Objective = parallel::Objective<Model, Loss>;
 
 Objective objective() {
@@ -63,6 +69,7 @@ Objective objective() {
       Model(First(nn::Embedding<C>(24, 16, 0.0f), layer, layer), Last(layer, layer, {})),
       nn::LabelSmoothing(0.0f));
 }
+// [objective]
 
 //! Sentences, each word to be told from those before it.
 struct Words {
