@@ -71,8 +71,11 @@ void train_model(const std::string& path, const data::ParallelText& train_text,
   hooks.after_epoch = [](const train::EpochReport& epoch) {
     std::printf("epoch %d%s\n", static_cast<int>(epoch.epoch), epoch.best ? ", best so far" : "");
   };
-  train::Trainer trainer(strategy, data, optim::InverseSquareRoot{.peak = 0.004, .warmup = 100},
-                         folder, {.max_epochs = epochs, .patience = 5}, hooks);
+  const double peak = 0.004;
+  const comm::Facts facts{{"peak rate", text(peak)},  // a run that goes on has the same
+                          {"training text", text(data::fingerprint(training))}};
+  train::Trainer trainer(strategy, data, optim::InverseSquareRoot{.peak = peak, .warmup = 100},
+                         folder, {.max_epochs = epochs, .patience = 5, .facts = facts}, hooks);
   if (std::filesystem::exists(folder.state())) {
     std::printf("goes on\n");
     trainer.resume();
