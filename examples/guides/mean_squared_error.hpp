@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
 //! @file A loss that weft lacks: the squared error of numbers.
+// [include]
 #pragma once
 
 #include <weft/core/host_device.hpp>
@@ -14,6 +15,7 @@
 #include <utility>
 
 namespace guides {
+// [include]
 
 // [kernel]
 //! losses[n] = (y[n] - target[n])^2; dy, unless it is null: the gradient of their sum, times scale.
@@ -83,6 +85,6 @@ struct MeanSquaredError {
 };
 
 static_assert(weft::nn::Module<MeanSquaredError>);
-// [loss]
 
 }  // namespace guides
+// [loss]

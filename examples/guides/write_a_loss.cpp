@@ -11,6 +11,7 @@
 //   two devices end with the bits of one: yes
 //   the mean squared error is below 0.003: yes
 
+// [include]
 #include "mean_squared_error.hpp"
 
 #include <weft/nn/embedding.hpp>
@@ -28,9 +29,12 @@
 
 using namespace weft;
 
+// [include]
 const char* said(bool holds) { return holds ? "yes" : "no"; }
 
+// [include]
 constexpr index_t words_known = 10, words_at_most = 8;
+// [include]
 
 //! Sentences of two to eight words.
 data::TokenRows random_sentences(index_t count, unsigned seed) {
