@@ -192,6 +192,16 @@ class LanguageModel(unittest.TestCase):
         self.refused(self.train(GPIPE, "model", train="missing.txt"), "missing.txt")
         self.refused(self.train(GPIPE, "model", "--micro-batches", 9), "9 micro-batches", "has 8")
 
+    def test_what_is_no_number_of_something_is_refused(self):
+        for option, value, wanted in (("--batch", 0, "a positive whole number"),
+                                      ("--batches", -1, "0 or a positive whole number"),
+                                      ("--decay", 0, "a positive number"),
+                                      ("--clip-norm", -1, "0 or a positive number"),
+                                      ("--dropout", 1, "a number from 0 to below 1")):
+            run = self.train(SINGLE, "model", option, value)
+            self.assertNotEqual(run.returncode, 0)
+            self.assertIn(f"{option}: needs {wanted}, not {value}\n", run.stderr)
+
     def test_more_ranks_than_pipelines_take(self):
         run = self.train(GPIPE, "model", "--ranks", 3)
         self.assertNotEqual(run.returncode, 0)

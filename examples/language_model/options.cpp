@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.hpp"
 
+#include "../common/number_checks.hpp"
+
 #include <weft/core/version.hpp>
 
 #include <CLI/CLI.hpp>
@@ -22,13 +24,13 @@ void add_train(CLI::App& app, TrainOptions& o) {
       ->group(data);
   app.add_option("--test", o.test, "Text for the best model at the end")->group(data);
   app.add_option("--minimum-count", o.minimum_count, "Rarer words are unknown")
-      ->check(CLI::NonNegativeNumber)
+      ->check(examples::whole_number_from_0())
       ->group(data);
   app.add_option("--batch", o.batch, "Columns that the text is cut into, read side by side")
-      ->check(CLI::PositiveNumber)
+      ->check(examples::positive_whole_number())
       ->group(data);
   app.add_option("--valid-batch", o.valid_batch, "Columns of the other texts")
-      ->check(CLI::PositiveNumber)
+      ->check(examples::positive_whole_number())
       ->group(data);
   app.add_option("--bptt", o.bptt, "Words of a column in a batch")
       ->check(CLI::Range(1, 65536))
@@ -43,17 +45,22 @@ void add_train(CLI::App& app, TrainOptions& o) {
       ->default_str("causal")
       ->group(recipe);
   app.add_option("--dropout", o.dropout, "Probability of dropout, everywhere in the model")
+      ->check(examples::share())
       ->group(recipe);
-  app.add_option("--rate", o.rate, "Of SGD, in the first epoch")->group(recipe);
+  app.add_option("--rate", o.rate, "Of SGD, in the first epoch")
+      ->check(examples::number_from_0())
+      ->group(recipe);
   app.add_option("--decay", o.decay, "Of the rate, after each epoch")
-      ->check(CLI::PositiveNumber)
+      ->check(examples::positive_number())
       ->group(recipe);
-  app.add_option("--clip-norm", o.clip_norm, "The gradient's largest norm; 0: any")->group(recipe);
+  app.add_option("--clip-norm", o.clip_norm, "The gradient's largest norm; 0: any")
+      ->check(examples::number_from_0())
+      ->group(recipe);
   app.add_option("--max-epochs", o.max_epochs, "Stop after so many")
-      ->check(CLI::PositiveNumber)
+      ->check(examples::positive_whole_number())
       ->group(recipe);
   app.add_option("--batches", o.batches, "An epoch's at most; 0: all")
-      ->check(CLI::NonNegativeNumber)
+      ->check(examples::whole_number_from_0())
       ->group(recipe);
   examples::add_seed(app, o.seed, "Of first values and dropout", recipe);
 
@@ -67,7 +74,7 @@ void add_train(CLI::App& app, TrainOptions& o) {
       ->check(CLI::Range(0, examples::most_parts))
       ->group(order);
   app.add_option("--chunk", o.chunk, "Positions whose logits are in memory at once")
-      ->check(CLI::PositiveNumber)
+      ->check(examples::positive_whole_number())
       ->group(order);
   app.add_option("--recompute", o.recompute,
                  "Stages keep only their inputs: never, except-last (micro-batch), always")
@@ -77,16 +84,16 @@ void add_train(CLI::App& app, TrainOptions& o) {
 
   examples::add_run_options(app, o.run);
   app.add_option("--log-interval", o.log_interval, "Batches between lines")
-      ->check(CLI::PositiveNumber)
+      ->check(examples::positive_whole_number())
       ->group(examples::run_group);
 }
 
 void add_generate(CLI::App& app, GenerateOptions& o) {
   app.add_option("--prompt", o.prompt, "The words to go on from")->required();
-  app.add_option("--words", o.words, "How many more")->check(CLI::PositiveNumber);
+  app.add_option("--words", o.words, "How many more")->check(examples::positive_whole_number());
   app.add_option("--temperature", o.temperature,
                  "0: always the most probable word; 1: by the model's probabilities")
-      ->check(CLI::NonNegativeNumber);
+      ->check(examples::number_from_0());
   examples::add_seed(app, o.seed, "Of what is drawn");
 }
 
@@ -115,7 +122,7 @@ Options parse_options(int argc, char** argv, const std::string& strategy, int pi
         ->check(CLI::Range(1, 1024))
         ->check(whole_pipelines);
     app.add_option("--timeout", options.timeout_s, "Seconds that a rank waits for another")
-        ->check(CLI::PositiveNumber);
+        ->check(examples::positive_number());
   }
   app.add_option("--threads", options.threads, "Threads of each device")
       ->check(CLI::Range(1, 1024));

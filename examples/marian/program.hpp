@@ -3,6 +3,7 @@
 //! @file The program for a shape: sentences in, sentences out.
 #pragma once
 
+#include "../common/number_checks.hpp"
 #include "../common/report_errors.hpp"
 #include "../common/standard_input.hpp"
 #include "sentences.hpp"
@@ -40,7 +41,8 @@ int run(int argc, char** argv) {
   app.add_flag("--pieces", pieces,
                "Sentences are cut into the model's pieces already, and stay so; needs no "
                "SentencePiece");
-  app.add_option("--beam", beam, "num_beams; 1 is greedy search")->check(CLI::PositiveNumber);
+  app.add_option("--beam", beam, "num_beams; 1 is greedy search")
+      ->check(examples::positive_whole_number());
   app.add_option("--length-penalty", length_penalty, "length_penalty");
   app.add_option("--max-length", max_length, "max_length: most tokens, both marks included")
       ->check(CLI::Range(3, 1 << 30));
@@ -51,7 +53,7 @@ int run(int argc, char** argv) {
       ->transform(CLI::CheckedTransformer(std::map<std::string, Rules>{
           {"transformers", Rules::transformers}, {"fairseq", Rules::fairseq}}));
   app.add_option("--batch", batch, "Sentences that are searched together")
-      ->check(CLI::PositiveNumber);
+      ->check(examples::positive_whole_number());
   app.add_option("--threads", threads, "Threads")->check(CLI::Range(1, 1024));
   try {
     app.parse(argc, argv);

@@ -268,10 +268,26 @@ class Translation(unittest.TestCase):
         self.assertFalse(trace.exists())
 
     def test_what_is_no_number_of_something_is_refused(self):
-        for option, value in (("--seed", -1), ("--seed", 2**64), ("--warmup", -5),
-                              ("--minimum-count", -5), ("--micro-batches", 2**63 - 1),
+        for option, value in (("--seed", -1), ("--seed", 2**64), ("--micro-batches", 2**63 - 1),
                               ("--lanes", 10**11)):
             self.refused(self.train(option, value), option)
+        for wanted, *refused in (("a positive whole number", ("--tokens", 0), ("--chunk", "five"),
+                                  ("--average", 1.5)),
+                                 ("0 or a positive whole number", ("--warmup", -5),
+                                  ("--minimum-count", -5), ("--max-updates", -1),
+                                  ("--patience", -1)),
+                                 ("0 or a positive number", ("--rate", "nan"), ("--clip-norm", -1),
+                                  ("--weight-decay", "inf")),
+                                 ("a number from 0 to below 1", ("--dropout", 1),
+                                  ("--label-smoothing", -0.1))):
+            for option, value in refused:
+                self.refused(self.train(option, value), f"{option}: needs {wanted}, not {value}\n")
+        self.refused(self.train("--tokens", 2**63), f"--tokens: cannot hold a number like {2**63}\n")
+        for option in "--beam", "--batch", "--max-length":
+            self.refused(self.run_program("translate", "model", option, 0),
+                         f"{option}: needs a positive whole number, not 0\n")
+        self.refused(self.run_program("--timeout", 0, "train", "model", program=ZERO1),
+                     "--timeout: needs a positive number, not 0\n")
         self.assertEqual(self.train("--max-updates", 1).returncode, 0)
         self.refused(self.train("--max-updates", 1, "--train-subwords", 40, "--resume"),
                      "words that are not cut")

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "options.hpp"
 
+#include "../common/number_checks.hpp"
+
 #include <weft/core/version.hpp>
 
 #include <CLI/CLI.hpp>
@@ -34,16 +36,16 @@ void add_search(CLI::App& app, TranslateOptions& options) {
   app.add_option("--model", options.model, "best, average, or the path of a .safetensors file")
       ->group(group);
   app.add_option("--beam", options.beam, "Width of the beam; 1 is greedy search")
-      ->check(CLI::PositiveNumber)
+      ->check(examples::positive_whole_number())
       ->group(group);
   app.add_option("--length-penalty", options.length_penalty,
                  "Scores are divided by length to the power of this")
       ->group(group);
   app.add_option("--max-length", options.max_length, "The most tokens of a translation")
-      ->check(CLI::PositiveNumber)
+      ->check(examples::positive_whole_number())
       ->group(group);
   app.add_option("--batch", options.batch, "Sentences that are searched together")
-      ->check(CLI::PositiveNumber)
+      ->check(examples::positive_whole_number())
       ->group(group);
   examples::add_product_precision(app, options.product_precision,
                                   "Round the factors of matrix products; fastest measures, and "
@@ -74,13 +76,13 @@ void add_train(CLI::App& app, TrainOptions& o) {
   app.add_option("--train-subwords", o.train_subwords,
                  "Instead: cut words by a SentencePiece model of so many pieces, found in the "
                  "training corpus first; 0: none")
-      ->check(CLI::NonNegativeNumber)
+      ->check(examples::whole_number_from_0())
       ->group(data);
   app.add_option("--minimum-count", o.minimum_count, "Rarer words are unknown")
-      ->check(CLI::NonNegativeNumber)
+      ->check(examples::whole_number_from_0())
       ->group(data);
   app.add_option("--vocabulary", o.vocabulary, "The most words, special ones included")
-      ->check(CLI::PositiveNumber)
+      ->check(examples::positive_whole_number())
       ->group(data);
   app.add_option("--longest", o.longest, "The most tokens of a sentence, its end included")
       ->check(CLI::Range(2, 65536))
@@ -89,43 +91,52 @@ void add_train(CLI::App& app, TrainOptions& o) {
       ->transform(CLI::CheckedTransformer(too_long))
       ->group(data);
   app.add_option("--tokens", o.tokens, "Target tokens of an update")
-      ->check(CLI::PositiveNumber)
+      ->check(examples::positive_whole_number())
       ->group(data);
   app.add_flag("--by-length", o.by_length, "Sentences of like length together")->group(data);
 
   const std::string recipe = "Training";
   app.add_option("--dropout", o.dropout, "Probability of dropout, of embeddings and branches")
+      ->check(examples::share())
       ->group(recipe);
   app.add_option("--attention-dropout", o.attention_dropout,
                  "Probability of dropout, of attention weights")
+      ->check(examples::share())
       ->group(recipe);
   app.add_option("--activation-dropout", o.activation_dropout,
                  "Probability of dropout, inside feed-forward networks")
+      ->check(examples::share())
       ->group(recipe);
   app.add_option("--label-smoothing", o.label_smoothing,
                  "The share of the target that goes to all words alike")
+      ->check(examples::share())
       ->group(recipe);
   app.add_option("--schedule", o.schedule, "Of the rate: inverse-sqrt, noam or constant")
       ->check(CLI::IsMember({"inverse-sqrt", "noam", "constant"}))
       ->group(recipe);
-  app.add_option("--rate", o.rate, "Its peak; for noam the factor")->group(recipe);
-  app.add_option("--warmup", o.warmup, "Updates until the peak")
-      ->check(CLI::NonNegativeNumber)
+  app.add_option("--rate", o.rate, "Its peak; for noam the factor")
+      ->check(examples::number_from_0())
       ->group(recipe);
-  app.add_option("--clip-norm", o.clip_norm, "The gradient's largest norm; 0: any")->group(recipe);
+  app.add_option("--warmup", o.warmup, "Updates until the peak")
+      ->check(examples::whole_number_from_0())
+      ->group(recipe);
+  app.add_option("--clip-norm", o.clip_norm, "The gradient's largest norm; 0: any")
+      ->check(examples::number_from_0())
+      ->group(recipe);
   app.add_option("--weight-decay", o.weight_decay, "This times a value is added to its gradient")
+      ->check(examples::number_from_0())
       ->group(recipe);
   app.add_option("--max-updates", o.max_updates, "Stop after so many; 0: any number")
-      ->check(CLI::NonNegativeNumber)
+      ->check(examples::whole_number_from_0())
       ->group(recipe);
   app.add_option("--max-epochs", o.max_epochs, "Stop after so many; 0: any number")
-      ->check(CLI::NonNegativeNumber)
+      ->check(examples::whole_number_from_0())
       ->group(recipe);
   app.add_option("--patience", o.patience, "Epochs without improvement; 0: any number")
-      ->check(CLI::NonNegativeNumber)
+      ->check(examples::whole_number_from_0())
       ->group(recipe);
   app.add_option("--average", o.average, "Models of the last epochs to average at the end")
-      ->check(CLI::PositiveNumber)
+      ->check(examples::positive_whole_number())
       ->group(recipe);
   app.add_flag("--score", o.score,
                "Translate the validation corpus after each epoch; its BLEU decides what is best")
@@ -142,7 +153,7 @@ void add_train(CLI::App& app, TrainOptions& o) {
       ->check(CLI::Range(0, examples::most_parts))
       ->group(order);
   app.add_option("--chunk", o.chunk, "Positions whose logits are in memory at once")
-      ->check(CLI::PositiveNumber)
+      ->check(examples::positive_whole_number())
       ->group(order);
 
   examples::add_run_options(app, o.run);
@@ -214,7 +225,7 @@ Options parse_options(int argc, char** argv, const std::string& strategy, const 
       ->check(CLI::Range(1, 1024));
   if (unit == "ranks") {
     app.add_option("--timeout", options.timeout_s, "Seconds that a rank waits for another")
-        ->check(CLI::PositiveNumber);
+        ->check(examples::positive_number());
     add_exchange(app, options.exchange, strategy);
   }
   auto* train = app.add_subcommand("train", "Train a model");

@@ -1,0 +1,26 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file What an option's number may be. What is refused is said with the option: "--tokens: needs
+//! a positive whole number, not 0".
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+namespace examples {
+
+//! 1, 2, ...
+CLI::Validator positive_whole_number();
+
+//! 0, 1, 2, ...
+CLI::Validator whole_number_from_0();
+
+//! Above 0, and finite.
+CLI::Validator positive_number();
+
+//! 0 or above, and finite.
+CLI::Validator number_from_0();
+
+//! 0 or above, and below 1.
+CLI::Validator share();
+
+}  // namespace examples
