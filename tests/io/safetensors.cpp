@@ -178,7 +178,11 @@ TEST_CASE("a file that is cut off anywhere, or that goes on, is refused") {
 TEST_CASE("a header that is longer than the limit or than the file is refused unread") {
   CHECK(refusal(file_of("{}"), 1) == "a header of 2 bytes is longer than the limit of 1");
   CHECK(refusal(little_endian(~std::uint64_t{0}) + "{}") ==
-        "a header of 18446744073709551615 bytes is longer than the limit of 1048576");
+        "is no safetensors file: has 10 bytes, but its first 8 name a header of "
+        "18446744073709551615");
+  CHECK(refusal("A dog runs.\n") ==
+        "is no safetensors file: has 12 bytes, but its first 8 name a header of "
+        "8462862278405136449");
   CHECK(refusal(little_endian(3) + "{}") == "has 10 bytes, but its header ends at 11");
 }
 

@@ -114,6 +114,10 @@ class SafetensorsFile {
     }
     file_.read_at(0, std::as_writable_bytes(std::span(&length, 1)));
     if (length > static_cast<std::uint64_t>(most_header_bytes)) {
+      if (length > static_cast<std::uint64_t>(file_bytes)) {
+        throw FormatError(text(path(), ": is no safetensors file: has ", file_bytes,
+                               " bytes, but its first 8 name a header of ", length));
+      }
       throw FormatError(text(path(), ": a header of ", length,
                              " bytes is longer than the limit of ", most_header_bytes));
     }
