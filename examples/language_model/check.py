@@ -104,6 +104,12 @@ class LanguageModel(unittest.TestCase):
                      "a run with products float32, this one has bfloat16")
         self.trained(SINGLE, "model", "--resume")
 
+    def test_a_run_that_has_saved_nothing_does_not_go_on(self):
+        self.refused(self.train(SINGLE, "model", "--resume"), "there is no folder ")
+        (self.folder / "model").mkdir()
+        self.refused(self.train(SINGLE, "model", "--resume"),
+                     "model: no run has saved its state there yet; start one anew, without --resume")
+
     def test_products_of_float16_give_the_bits_of_one_device(self):
         options = ("--product-precision", "float16")
         self.trained(SINGLE, "whole", *options)

@@ -131,10 +131,14 @@ int train_command(const Options& options, Strategy& ranks) {
   const auto print = [&](const std::string& line) {
     if (reports) detail::print(line);
   };
-  weft::train::RunFolder folder(options.folder);
+  auto folder = o.run.resume ? weft::train::RunFolder::existing(options.folder)
+                             : weft::train::RunFolder(options.folder);
   if (reports) folder.claim();
   if (reports && !o.run.resume) folder.expect_no_run();
-  if (o.run.resume) weft::train::expect_config(folder, config_of_model());
+  if (o.run.resume) {
+    folder.expect_state();
+    weft::train::expect_config(folder, config_of_model());
+  }
   const auto train_words = read_words(o.train);
   const auto vocabulary = o.run.resume ? load_vocabulary(folder.vocabulary("words"))
                                        : build_vocabulary(train_words, o.minimum_count);

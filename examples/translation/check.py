@@ -458,6 +458,15 @@ class Translation(unittest.TestCase):
         self.assertTrue((self.folder / "parts/subwords.codes").exists())
         self.assertEqual(self.vocabulary("parts"), words)
 
+    def test_a_run_that_has_saved_nothing_does_not_go_on(self):
+        self.refused(self.train("--resume", program=SINGLE), f"there is no folder {self.folder / 'model'}")
+        self.assertEqual(self.train("--max-updates", 1, program=SINGLE).returncode, 0)
+        (self.folder / "model/state.safetensors").unlink()  # as if saving it had failed
+        for program in SINGLE, ZERO2:
+            self.refused(self.train("--resume", program=program), f"{self.folder / 'model'}: no run "
+                         "has saved its state there yet; start one anew, without --resume\n")
+        self.assertEqual(self.train("--max-updates", 1, program=SINGLE).returncode, 0)
+
     def test_a_run_goes_on_with_what_it_began_with(self):
         codes = self.folder / "bpe"
         codes.write_text("e i\nei n\n")

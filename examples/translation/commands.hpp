@@ -228,10 +228,14 @@ int train_command(const Options& options, Strategy& devices) {
   const auto print = [&](const std::string& line) {
     if (reports) detail::print(line);
   };
-  weft::train::RunFolder folder(o.folder);
+  auto folder =
+      o.run.resume ? weft::train::RunFolder::existing(o.folder) : weft::train::RunFolder(o.folder);
   if (reports) folder.claim();
   if (reports && !o.run.resume) folder.expect_no_run();
-  if (o.run.resume) weft::train::expect_config(folder, weft::train::config_of(shape));
+  if (o.run.resume) {
+    folder.expect_state();
+    weft::train::expect_config(folder, weft::train::config_of(shape));
+  }
   auto train_pairs = read_pairs(o.train, "training corpus");
   auto valid_pairs = read_pairs(o.valid, "validation corpus");
   if (reports && !o.run.resume) write_subwords(folder, o, train_pairs);

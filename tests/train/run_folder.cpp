@@ -78,6 +78,16 @@ TEST_CASE("only a folder that is there is an existing one") {
   CHECK(RunFolder::existing(temporary.path("")).path() == temporary.path(""));
 }
 
+TEST_CASE("a run goes on only from a state") {
+  const TemporaryFolder temporary;
+  const RunFolder folder(temporary.path("run"));
+  temporary.write("run/config.json", "{}");
+  CHECK(message_of<ArgumentError>([&] { return folder.expect_state(), 0; }) ==
+        folder.path() + ": no run has saved its state there yet; start one anew, without --resume");
+  temporary.write("run/state.safetensors", "");
+  CHECK(message_of<ArgumentError>([&] { return folder.expect_state(), 0; }) == "(no error)");
+}
+
 TEST_CASE("the latest epochs are listed oldest first, those that are there") {
   const TemporaryFolder temporary;
   const RunFolder folder(temporary.path("run"));

@@ -74,6 +74,15 @@ class RunFolder {
     expect_no_run();
     std::filesystem::remove(best_aside());
   }
+  //! For a run that goes on.
+  //!
+  //! **Errors.** ArgumentError if no run has saved its state here.
+  void expect_state() const {
+    if (std::filesystem::exists(state())) return;
+    throw ArgumentError(text(path_,
+                             ": no run has saved its state there yet; start one anew, "
+                             "without --resume"));
+  }
 
   //! Where the folder is.
   [[nodiscard]] const std::string& path() const { return path_; }
