@@ -542,7 +542,15 @@ class Translation(unittest.TestCase):
             self.refused(self.train("--max-updates", 2, corpus=self.corpus(train)), *parts)
         refused("cannot", "nowhere.de", train="nowhere")
         self.write("empty", [])
-        refused("no sentences", train="empty")
+        refused("empty.de and ", "empty.en: the training corpus has no sentences\n", train="empty")
+        self.refused(self.train(corpus=self.corpus(valid="empty")),
+                     "empty.de and ", "empty.en: the validation corpus has no sentences\n")
+        self.write("blank", [("", "one"), ("eins", " ")])
+        refused("blank.en: the training corpus has no sentences; skipped, a side without words: 2 "
+                "(at 1, 2)", train="blank")
+        empty = [self.folder / "empty.de", self.folder / "empty.en"]
+        self.refused(self.run_program("evaluate", "--hypotheses", empty[0], "--references", empty[1]),
+                     "empty.de and ", "empty.en: there are no lines to score")
         self.write("short", pairs(5))
         (self.folder / "short.en").write_text("one\n")
         refused("short.en", train="short")
@@ -554,6 +562,8 @@ class Translation(unittest.TestCase):
         refused("cut.de", train="cut")
         self.write("long", [("eins " * 300, "one")])
         refused("long.de", "line 1", "301", "256", train="long")
+        self.refused(self.train("--too-long", "drop", corpus=self.corpus("long")),
+                     "long.en: the training corpus has no sentences; dropped as too long: 1")
         run = self.train("--max-updates", 2, "--too-long", "drop", model="dropped",
                          corpus=self.corpus("train"))
         self.assertEqual(run.returncode, 0, run.stderr)

@@ -254,8 +254,8 @@ int train_command(const Options& options, Strategy& devices) {
                                {.minimum_count = o.minimum_count, .maximum_size = o.vocabulary},
                                subwords);
   const weft::data::LengthLimit limit{.longest = o.longest, .then = o.too_long};
-  const auto training = weft::data::encode_text(train_pairs, words.source, words.target, limit);
-  const auto validation = weft::data::encode_text(valid_pairs, words.source, words.target, limit);
+  const auto training = encode_pairs(train_pairs, "training corpus", words, limit);
+  const auto validation = encode_pairs(valid_pairs, "validation corpus", words, limit);
   print(weft::text("training corpus\n", to_text(training.report), "\nvalidation corpus\n",
                    to_text(validation.report)));
 
@@ -481,6 +481,10 @@ int evaluate_command(const Options& options) {
   if (!o.hypotheses.empty()) {
     hypotheses = weft::io::read_lines(o.hypotheses);
     references = weft::io::read_lines(o.references);
+    if (hypotheses.empty() && references.empty()) {
+      throw weft::DataError(
+          weft::text(o.hypotheses, " and ", o.references, ": there are no lines to score"));
+    }
   } else {
     detail::LoadedModel<Strategy> model(options, o.translate);
     const auto pairs = read_pairs(o.corpus, "corpus to translate");

@@ -11,7 +11,9 @@
 
 namespace translation {
 
-weft::data::ParallelText read_pairs(const CorpusOptions& corpus, std::string_view what) {
+namespace {
+
+weft::data::ParallelText read_any_pairs(const CorpusOptions& corpus, std::string_view what) {
   const bool lines = !corpus.source.empty() || !corpus.target.empty();
   if (int{lines} + int{!corpus.tsv.empty()} + int{!corpus.json.empty()} != 1) {
     throw weft::ArgumentError(
@@ -24,6 +26,33 @@ weft::data::ParallelText read_pairs(const CorpusOptions& corpus, std::string_vie
   if (!corpus.tsv.empty()) return weft::data::read_tsv(corpus.tsv);
   if (!corpus.json.empty()) return weft::data::read_json_pairs(corpus.json);
   return weft::data::read_line_files(corpus.source, corpus.target);
+}
+
+//! Says of which files there is nothing to use, and what became of their lines.
+[[noreturn]] void refuse_empty(const weft::data::ParallelText& pairs, std::string_view what,
+                               weft::index_t dropped) {
+  std::string why = weft::text(pairs.name, ": the ", what, " has no sentences");
+  if (pairs.skipped > 0) {
+    why += "; " + weft::data::skipped_text(pairs.skipped, pairs.skipped_lines);
+  }
+  if (dropped > 0) why += weft::text("; dropped as too long: ", dropped);
+  throw weft::DataError(why);
+}
+
+}  // namespace
+
+weft::data::ParallelText read_pairs(const CorpusOptions& corpus, std::string_view what) {
+  auto pairs = read_any_pairs(corpus, what);
+  if (pairs.size() == 0) refuse_empty(pairs, what, 0);
+  return pairs;
+}
+
+weft::data::EncodedText encode_pairs(const weft::data::ParallelText& pairs, std::string_view what,
+                                     const Vocabularies& words,
+                                     const weft::data::LengthLimit& limit) {
+  auto encoded = weft::data::encode_text(pairs, words.source, words.target, limit);
+  if (encoded.corpus.size() == 0) refuse_empty(pairs, what, encoded.report.dropped);
+  return encoded;
 }
 
 Vocabularies build_vocabularies(const weft::data::ParallelText& pairs,
