@@ -3,6 +3,7 @@
 //! @file What the commands do.
 #pragma once
 
+#include "../common/counted.hpp"
 #include "../common/figures.hpp"
 #include "../common/run_log.hpp"
 #include "../common/run_report.hpp"
@@ -46,6 +47,8 @@
 #include <vector>
 
 namespace language_model {
+
+using examples::counted;
 
 //! The types of model.hpp. How they are cut into stages does not matter to who loads them.
 inline weft::train::ModelConfig config_of_model() {
@@ -185,13 +188,13 @@ int train_command(const Options& options, Strategy& ranks) {
     weft::train::save_config(folder, config_of_model());
     vocabulary.save(folder.vocabulary("words"));
   }
-  print(weft::text("strategy ", Strategy::name, ", ", options.ranks, " ranks of ", options.threads,
-                   " threads, ", strategy.objective().layout().trained, " parameters, ",
-                   train_words.size(), " words, ", vocabulary.size(), " distinct, ",
-                   to_text(precision), " products"));
+  print(weft::text("strategy ", Strategy::name, ", ", counted(options.ranks, "ranks"), " of ",
+                   counted(options.threads, "threads"), ", ", strategy.objective().layout().trained,
+                   " parameters, ", train_words.size(), " words, ", vocabulary.size(),
+                   " distinct, ", to_text(precision), " products"));
   if (o.batch < recipe.micro_batches) {
-    print(weft::text("a batch of ", o.batch, " columns makes ", o.batch, " micro-batches, not ",
-                     recipe.micro_batches));
+    print(weft::text("a batch of ", counted(o.batch, "columns"), " makes ",
+                     counted(o.batch, "micro-batches"), ", not ", recipe.micro_batches));
   }
 
   const weft::train::LanguageModelData data(train, valid, o.batches);
@@ -236,11 +239,12 @@ int train_command(const Options& options, Strategy& ranks) {
     line_begin = now;
   };
   hooks.after_epoch = [&](const weft::train::EpochReport& epoch) {
-    print(weft::text("| end of epoch ", epoch.epoch, " | time: ", weft::fixed(epoch.seconds, 2),
-                     "s | ", detail::loss_text(epoch.valid_loss, "valid "), " | ",
-                     weft::fixed(epoch.tokens_per_second, 0), " words/s",
-                     epoch.skipped > 0 ? weft::text(" | ", epoch.skipped, " updates skipped") : "",
-                     epoch.best ? " | best so far" : ""));
+    print(weft::text(
+        "| end of epoch ", epoch.epoch, " | time: ", weft::fixed(epoch.seconds, 2), "s | ",
+        detail::loss_text(epoch.valid_loss, "valid "), " | ",
+        weft::fixed(epoch.tokens_per_second, 0), " words/s",
+        epoch.skipped > 0 ? weft::text(" | ", counted(epoch.skipped, "updates"), " skipped") : "",
+        epoch.best ? " | best so far" : ""));
     report.page.memory = weft::train::memory_of_devices(strategy);
     report.after_epoch(epoch);
     if (log) {
@@ -289,8 +293,8 @@ int train_command(const Options& options, Strategy& ranks) {
     }
   }
   if (ended == weft::train::Ended::interrupted) {
-    print(weft::text("interrupted after ", strategy.state().updates(),
-                     " updates, the state is saved; go on with\n  ", options.command_line,
+    print(weft::text("interrupted after ", counted(strategy.state().updates(), "updates"),
+                     ", the state is saved; go on with\n  ", options.command_line,
                      o.run.resume ? "" : " --resume"));
     return 128 + signal;
   }

@@ -98,7 +98,7 @@ class Translation(unittest.TestCase):
         self.assertEqual(len(lines), 3)
         self.assertLessEqual(set(lines[0].split()), set(WORDS))
         self.assertEqual(lines[1], "")
-        self.assertIn("1 words are not in the vocabulary", run.stderr)
+        self.assertIn("1 word is not in the vocabulary\n", run.stderr)
         other_ends = self.run_program("translate", self.folder / "model", stdin="\ufeff" + "eins zwei "
                                       "drei vier fuenf\r\n\r\nacht acht unbekannt\r\n")
         self.assertEqual((other_ends.stdout, other_ends.stderr), (run.stdout, run.stderr))
@@ -147,8 +147,11 @@ class Translation(unittest.TestCase):
         long_line = "eins " * 300
         self.refused(self.run_program("translate", self.folder / "model", stdin=long_line + "\n"),
                      "line 1 has 300 words", "--truncate")
-        self.assertEqual(self.run_program("translate", self.folder / "model", "--truncate",
-                                          stdin=long_line + "\n").returncode, 0)
+        for lines, said in (1, "1 line was truncated to 255 words\n"), (2, "2 lines were truncated to 255"):
+            run = self.run_program("translate", self.folder / "model", "--truncate",
+                                   stdin=(long_line + "\n") * lines)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertIn(said, run.stderr)
 
         config = self.folder / "model/config.json"
         compiled = config.read_text()

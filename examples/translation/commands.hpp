@@ -3,6 +3,7 @@
 //! @file What the commands do.
 #pragma once
 
+#include "../common/counted.hpp"
 #include "../common/figures.hpp"
 #include "../common/run_log.hpp"
 #include "../common/run_report.hpp"
@@ -44,6 +45,8 @@
 #include <vector>
 
 namespace translation {
+
+using examples::counted;
 
 namespace detail {
 
@@ -147,9 +150,9 @@ std::vector<std::string> translate_lines(Strategy& strategy, const std::vector<s
     if (std::ssize(ids) > most) {
       if (!options.truncate) {
         const auto number = numbers.empty() ? static_cast<weft::index_t>(i + 1) : numbers[i];
-        throw weft::DataError(weft::text("line ", number, " has ", ids.size(),
-                                         " words, the model takes ", most,
-                                         "; --truncate cuts such lines"));
+        throw weft::DataError(weft::text("line ", number, " has ",
+                                         counted(std::ssize(ids), "words"), ", the model takes ",
+                                         most, "; --truncate cuts such lines"));
       }
       ids.resize(static_cast<std::size_t>(most));
       ++truncated;
@@ -159,8 +162,14 @@ std::vector<std::string> translate_lines(Strategy& strategy, const std::vector<s
     rows.end_row();
     row_of_line.push_back(i);
   }
-  if (truncated > 0) print(weft::text(truncated, " lines were truncated to ", most, " words"));
-  if (unknown > 0) print(weft::text(unknown, " words are not in the vocabulary"));
+  if (truncated > 0) {
+    print(weft::text(counted(truncated, "lines"), truncated == 1 ? " was" : " were",
+                     " truncated to ", counted(most, "words")));
+  }
+  if (unknown > 0) {
+    print(weft::text(counted(unknown, "words"), unknown == 1 ? " is" : " are",
+                     " not in the vocabulary"));
+  }
   std::vector<std::string> results(lines.size());
   auto found = translate_rows(strategy, rows, words, options);
   for (std::size_t row = 0; row < found.size(); ++row) {
@@ -296,10 +305,10 @@ int train_command(const Options& options, Strategy& devices) {
       recipe);
   const auto precision = weft::train::set_product_precision(strategy, o.run.product_precision);
   facts.emplace_back("products", to_text(precision));
-  print(weft::text("strategy ", Strategy::name, ", ", options.devices, " ", Strategy::unit, " of ",
-                   options.threads, " threads, ", strategy.objective().layout().trained,
-                   " parameters, ", words.source.size(), " and ", words.target.size(), " words, ",
-                   to_text(precision), " products"));
+  print(weft::text("strategy ", Strategy::name, ", ", counted(options.devices, Strategy::unit),
+                   " of ", counted(options.threads, "threads"), ", ",
+                   strategy.objective().layout().trained, " parameters, ", words.source.size(),
+                   " and ", words.target.size(), " words, ", to_text(precision), " products"));
   examples::RunReport report(reports ? o.run.report : "", "Translation, " + o.folder,
                              options.command_line, "BLEU of the validation corpus");
   report.page.facts = {{"strategy", Strategy::name},
@@ -350,7 +359,7 @@ int train_command(const Options& options, Strategy& devices) {
     report.page.memory = weft::train::memory_of_devices(strategy);
     report.after_epoch(epoch);
     print(weft::text(
-        "epoch ", epoch.epoch, ": ", epoch.updates, " updates, train loss ",
+        "epoch ", epoch.epoch, ": ", counted(epoch.updates, "updates"), ", train loss ",
         weft::fixed(epoch.train_loss, 4), ", valid loss ", weft::fixed(epoch.valid_loss, 4),
         epoch.valid_score ? weft::text(", BLEU ", weft::fixed(*epoch.valid_score, 2)) : "", ", ",
         weft::fixed(epoch.tokens_per_second, 0), " tokens/s",
@@ -358,7 +367,7 @@ int train_command(const Options& options, Strategy& devices) {
             ? weft::text(", ", weft::fixed(100.0 * epoch.exposed_share, 1), " % waiting for ranks")
             : "",
         ", ", to_text(epoch.usage),
-        epoch.skipped > 0 ? weft::text(", ", epoch.skipped, " updates skipped") : "",
+        epoch.skipped > 0 ? weft::text(", ", counted(epoch.skipped, "updates"), " skipped") : "",
         epoch.best ? ", best so far" : ""));
     if (log) {
       examples::Figures line{{"epoch", epoch.epoch},
@@ -407,8 +416,8 @@ int train_command(const Options& options, Strategy& devices) {
   trace.write(strategy);
   progress.reset();
   if (ended == weft::train::Ended::interrupted) {
-    print(weft::text("interrupted after ", strategy.state().updates(),
-                     " updates, the state is saved; go on with\n  ", options.command_line,
+    print(weft::text("interrupted after ", counted(strategy.state().updates(), "updates"),
+                     ", the state is saved; go on with\n  ", options.command_line,
                      o.run.resume ? "" : " --resume"));
     return 128 + signal;
   }
@@ -418,7 +427,8 @@ int train_command(const Options& options, Strategy& devices) {
     if (reports) weft::train::average_models(epochs, folder.average());
     devices.wait_for_all();
     weft::train::load_model(strategy, folder.average());
-    print(weft::text("the mean of ", epochs.size(), " models is in ", folder.average()));
+    print(weft::text("the mean of ", counted(std::ssize(epochs), "models"), " is in ",
+                     folder.average()));
   }
   const auto translations =
       detail::translate_rows(strategy, validation.corpus.source, words, search);
