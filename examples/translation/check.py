@@ -486,6 +486,9 @@ class Translation(unittest.TestCase):
         for name, was, here in (("--label-smoothing", "0.1", "0.2"), ("--chunk", "5", "6"),
                                 ("--vocabulary", "1000000", "8"), ("--seed", "1", "2")):
             refused(name, here, said=[f"{name.removeprefix('--')} {was}, this one has {here}"])
+        for name, given in ("lanes", 3), ("micro-batches", 2):  # three lanes need as many of these
+            refused(f"--{name}", given,
+                    said=[f"a run with {name.replace('-', '_')} 1, this one has {given}"])
         refused("--score", said=["a run with --score false, this one has true"])
         refused(corpus=self.corpus("other"), said=["a run with training text ", ", this one has "])
         refused(corpus=self.corpus(valid="other"), said=["a run with validation sentences 20, "

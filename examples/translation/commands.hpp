@@ -106,6 +106,17 @@ inline weft::comm::Facts facts_of(const weft::Exchange& exchange) {
   return facts;
 }
 
+//! A number of the run that goes on; `given` is what an option says, 0 for nothing.
+//!
+//! **Errors.** FormatError where the option says another: the recipe of both may make no sense.
+inline weft::index_t as_before(const weft::io::Metadata& saved, const std::string& path,
+                               const std::string& name, weft::index_t given) {
+  const auto was = weft::train::number_in(saved, path, name);
+  if (given == 0 || given == was) return was;
+  throw weft::FormatError(weft::text(path, ": was saved by a run with ", name, " ", was,
+                                     ", this one has ", given, ": the numbers would differ"));
+}
+
 //! The search's settings for a target vocabulary.
 inline weft::generate::SearchSettings search_settings(const Vocabularies& words,
                                                       const TranslateOptions& options) {
@@ -280,14 +291,12 @@ int train_command(const Options& options, Strategy& devices) {
   devices.check_same(facts);
 
   // A run that goes on keeps the order of its sums, on however many devices.
-  weft::index_t lanes = options.devices, micro_batches = 0;
+  weft::index_t lanes = o.lanes > 0 ? o.lanes : options.devices, micro_batches = o.micro_batches;
   if (o.run.resume) {
     const auto saved = weft::io::SafetensorsFile(folder.state()).metadata();
-    lanes = weft::train::number_in(saved, folder.state(), "lanes");
-    micro_batches = weft::train::number_in(saved, folder.state(), "micro_batches");
+    lanes = detail::as_before(saved, folder.state(), "lanes", o.lanes);
+    micro_batches = detail::as_before(saved, folder.state(), "micro_batches", o.micro_batches);
   }
-  if (o.lanes > 0) lanes = o.lanes;
-  if (o.micro_batches > 0) micro_batches = o.micro_batches;
   const weft::parallel::Recipe recipe{.seed = o.seed,
                                       .lanes = lanes,
                                       .micro_batches = micro_batches > 0 ? micro_batches : lanes,
