@@ -33,7 +33,8 @@ inline constexpr auto by_way_of_the_host = "by way of the host: ranks share a GP
 inline constexpr auto by_way_of_the_host = "by way of the host: compiled without NCCL";
 #endif
 
-//! Calls `program(communicator)` on every rank, and returns what it does on the first.
+//! Calls `program(communicator)` on every rank, and returns what it does on this process's, of
+//! threads the first.
 template <class Program>
 int launch(int ranks, double timeout_s, const Program& program) {
   int result = 0;
@@ -43,7 +44,8 @@ int launch(int ranks, double timeout_s, const Program& program) {
                    communicator.reaches<Device>() ? "over NCCL" : by_way_of_the_host);
     }
     const int ended = program(communicator);
-    if (communicator.rank() == 0) result = ended;
+    const bool is_process = environment().launcher != weft::comm::Launcher::none;
+    if (is_process || communicator.rank() == 0) result = ended;
   };
   const weft::comm::Timeout timeout(timeout_s);
 #if WEFT_NCCL

@@ -296,7 +296,7 @@ int train_command(const Options& options, Strategy& ranks) {
     print(weft::text("interrupted after ", counted(strategy.state().updates(), "updates"),
                      ", the state is saved; go on with\n  ", options.command_line,
                      o.run.resume ? "" : " --resume"));
-    return 128 + signal;
+    return 128 + weft::train::Interrupt::on_any_rank(strategy, signal);
   }
   if (test) {
     if (!std::filesystem::exists(folder.best())) {

@@ -48,7 +48,7 @@ struct Pipeline : Named {
                 weft::optim::Sgd(), recipe, Model::table(), recompute);
   }
 
-  //! Calls `train(strategy)` on every rank, and returns what it does on the first.
+  //! Calls `train(strategy)` on every rank, and returns what examples::launch does.
   template <class Train>
   static int launch(const Options& options, const Train& train) {
     return examples::launch(options.ranks, options.timeout_s, [&](Communicator& communicator) {

@@ -354,8 +354,8 @@ class Translation(unittest.TestCase):
                                stdin="eins zwei drei\n")
         self.assertEqual((run.returncode, run.stdout.count("\n")), (0, 1), run.stderr)
 
-    def connected(self, ranks, *arguments):
-        """Runs processes with the variables that torchrun sets; their ends, by rank."""
+    def connecting(self, ranks, *arguments):
+        """Starts processes with the variables that torchrun sets, by rank."""
         with socket.create_server(("localhost", 0)) as free:
             port = free.getsockname()[1]
         started = []
@@ -365,7 +365,14 @@ class Translation(unittest.TestCase):
                                MASTER_PORT=str(port))
             started.append(subprocess.Popen([*map(str, arguments)], text=True, env=environment,
                                             stdout=subprocess.PIPE, stderr=subprocess.PIPE))
+        return started
+
+    def ends_of(self, started):
         return [(*run.communicate(timeout=300), run.returncode) for run in started]
+
+    def connected(self, ranks, *arguments):
+        """Runs processes with the variables that torchrun sets; their ends, by rank."""
+        return self.ends_of(self.connecting(ranks, *arguments))
 
     def test_processes_that_connect_give_the_same_model_as_threads(self):
         recipe = ["--max-epochs", 2, "--lanes", 3, "--micro-batches", 6]
@@ -385,6 +392,20 @@ class Translation(unittest.TestCase):
                                                 *corpus):
             self.assertNotEqual(status, 0)
             self.assertIn("missing.de", stderr)
+
+    def test_processes_of_which_one_is_interrupted_say_so_together(self):
+        for rank in 0, 1:
+            model = self.folder / f"model{rank}"
+            ranks = self.connecting(2, ZERO3, "train", model, *self.corpus(), "--tokens", 600,
+                                    "--max-epochs", 1000)
+            while not (model / "epoch-1.safetensors").exists():
+                self.assertEqual([run.poll() for run in ranks], [None, None])
+                time.sleep(0.01)
+            ranks[rank].send_signal(signal.SIGTERM)
+            ended = self.ends_of(ranks)
+            for _, stderr, status in ended:
+                self.assertEqual(status, 128 + signal.SIGTERM, stderr)
+            self.assertIn("the state is saved", ended[0][1])
 
     @unittest.skipIf(len(sys.argv) > 1 and sys.argv[1] == "-", "no mpirun")
     def test_processes_that_do_not_fit_are_refused(self):

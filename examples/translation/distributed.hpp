@@ -50,7 +50,7 @@ struct Distributed {
     return Type(device, communicator, std::move(objective), adam, recipe, {}, exchange);
   }
 
-  //! Calls `train(strategy)` on every rank, and returns what it does on the first.
+  //! Calls `train(strategy)` on every rank, and returns what examples::launch does.
   template <class Train>
   static int launch(const Options& options, const Train& train) {
     return examples::launch(options.devices, options.timeout_s, [&](Communicator& communicator) {

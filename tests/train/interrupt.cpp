@@ -2,12 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/train/interrupt.hpp>
 
+#include <weft/comm/launch.hpp>
+#include <weft/comm/threads.hpp>
+#include <weft/parallel/over_ranks.hpp>
+
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <catch2/catch.hpp>
 #include <csignal>
+#include <cstddef>
 #include <optional>
 #include <thread>
 
@@ -125,6 +131,24 @@ TEST_CASE("a second signal of the same kind ends the process, one of the other k
           ::raise(SIGINT);
           ::raise(SIGTERM);
         }) == 0);
+}
+
+TEST_CASE("all ranks learn of a signal that one of them has got") {
+  using Signals = std::array<int, 2>;
+  const auto found = [](const Signals& got) {
+    Signals all{};
+    weft::comm::launch_threads(2, weft::comm::Timeout(60.0),
+                               [&](weft::comm::ThreadCommunicator& communicator) {
+                                 weft::parallel::OverRanks ranks(communicator);
+                                 const auto rank = static_cast<std::size_t>(ranks.rank());
+                                 all[rank] = Interrupt::on_any_rank(ranks, got[rank]);
+                               });
+    return all;
+  };
+  CHECK(found({0, 0}) == Signals{0, 0});
+  CHECK(found({0, SIGTERM}) == Signals{SIGTERM, SIGTERM});
+  CHECK(found({SIGINT, 0}) == Signals{SIGINT, SIGINT});
+  CHECK(found({SIGTERM, SIGINT}) == Signals{SIGTERM, SIGTERM});
 }
 
 }  // namespace interrupt_tests

@@ -6,6 +6,9 @@
 //!     while (!done && interrupt.signal() == 0) step();
 //!     save();
 //!     return interrupt.signal() == 0 ? 0 : 128 + interrupt.signal();
+//!
+//! With ranks, of which some may have got no signal, `Interrupt::on_any_rank` says which one it
+//! was.
 #pragma once
 
 #include <signal.h>
@@ -40,6 +43,17 @@ class Interrupt {
 
   //! The latest signal since the first guard, or 0.
   [[nodiscard]] int signal() const noexcept { return received_.load(std::memory_order_relaxed); }
+
+  //! A signal that some rank of a strategy has got, or 0, the same on all ranks; `here` is this
+  //! one's. All ranks ask. Needs no guard.
+  template <class Strategy>
+  [[nodiscard]] static int on_any_rank(Strategy& strategy, int here) {
+    int found = 0;
+    for (const int each : signals) {
+      if (strategy.on_any_rank(here == each)) found = each;
+    }
+    return found;
+  }
 
  private:
   static constexpr std::array<int, 2> signals = {SIGINT, SIGTERM};
