@@ -108,7 +108,8 @@ class LanguageModel(unittest.TestCase):
         self.refused(self.train(SINGLE, "model", "--resume"), "there is no folder ")
         (self.folder / "model").mkdir()
         self.refused(self.train(SINGLE, "model", "--resume"),
-                     "model: no run has saved its state there yet; start one anew, without --resume")
+                     "model: no run has saved its state there yet; start one anew, without "
+                     "--resume")
 
     def test_products_of_float16_give_the_bits_of_one_device(self):
         options = ("--product-precision", "float16")

@@ -147,7 +147,8 @@ class Translation(unittest.TestCase):
         long_line = "eins " * 300
         self.refused(self.run_program("translate", self.folder / "model", stdin=long_line + "\n"),
                      "line 1 has 300 words", "--truncate")
-        for lines, said in (1, "1 line was truncated to 255 words\n"), (2, "2 lines were truncated to 255"):
+        for lines, said in ((1, "1 line was truncated to 255 words\n"),
+                            (2, "2 lines were truncated to 255 words\n")):
             run = self.run_program("translate", self.folder / "model", "--truncate",
                                    stdin=(long_line + "\n") * lines)
             self.assertEqual(run.returncode, 0, run.stderr)
@@ -285,7 +286,8 @@ class Translation(unittest.TestCase):
                                   ("--label-smoothing", -0.1))):
             for option, value in refused:
                 self.refused(self.train(option, value), f"{option}: needs {wanted}, not {value}\n")
-        self.refused(self.train("--tokens", 2**63), f"--tokens: cannot hold a number like {2**63}\n")
+        self.refused(self.train("--tokens", 2**63),
+                     f"--tokens: cannot hold a number like {2**63}\n")
         for option in "--beam", "--batch", "--max-length":
             self.refused(self.run_program("translate", "model", option, 0),
                          f"{option}: needs a positive whole number, not 0\n")
@@ -483,12 +485,14 @@ class Translation(unittest.TestCase):
         self.assertEqual(self.vocabulary("parts"), words)
 
     def test_a_run_that_has_saved_nothing_does_not_go_on(self):
-        self.refused(self.train("--resume", program=SINGLE), f"there is no folder {self.folder / 'model'}")
+        model = self.folder / "model"
+        self.refused(self.train("--resume", program=SINGLE), f"there is no folder {model}\n")
+        self.assertFalse(model.exists())
         self.assertEqual(self.train("--max-updates", 1, program=SINGLE).returncode, 0)
-        (self.folder / "model/state.safetensors").unlink()  # as if saving it had failed
+        (model / "state.safetensors").unlink()  # as if saving it had failed
         for program in SINGLE, ZERO2:
-            self.refused(self.train("--resume", program=program), f"{self.folder / 'model'}: no run "
-                         "has saved its state there yet; start one anew, without --resume\n")
+            self.refused(self.train("--resume", program=program), f"{model}: no run has saved its "
+                         "state there yet; start one anew, without --resume\n")
         self.assertEqual(self.train("--max-updates", 1, program=SINGLE).returncode, 0)
 
     def test_a_run_goes_on_with_what_it_began_with(self):
@@ -576,8 +580,8 @@ class Translation(unittest.TestCase):
         refused("blank.en: the training corpus has no sentences; skipped, a side without words: 2 "
                 "(at 1, 2)", train="blank")
         empty = [self.folder / "empty.de", self.folder / "empty.en"]
-        self.refused(self.run_program("evaluate", "--hypotheses", empty[0], "--references", empty[1]),
-                     "empty.de and ", "empty.en: there are no lines to score")
+        self.refused(self.run_program("evaluate", "--hypotheses", empty[0], "--references",
+                                      empty[1]), "empty.de and ", "empty.en: there are no lines to score")
         self.write("short", pairs(5))
         (self.folder / "short.en").write_text("one\n")
         refused("short.en", train="short")
