@@ -495,6 +495,16 @@ class Translation(unittest.TestCase):
                          "state there yet; start one anew, without --resume\n")
         self.assertEqual(self.train("--max-updates", 1, program=SINGLE).returncode, 0)
 
+    def test_a_model_that_makes_no_numbers_translates_nothing(self):
+        self.assertEqual(self.train("--max-updates", 1, program=SINGLE).returncode, 0)
+        for model in (self.folder / "model").glob("*.safetensors"):
+            if model.stem != "state":
+                whole = model.read_bytes()
+                model.write_bytes(whole[:-4096] + b"\xff" * 4096)  # NaNs
+        run = self.run_program("translate", self.folder / "model", stdin="eins\n\nzwei\n")
+        self.refused(run, "the translations of 2 lines: the model makes numbers that are not finite")
+        self.assertEqual(run.stdout, "")
+
     def test_a_run_goes_on_with_what_it_began_with(self):
         codes = self.folder / "bpe"
         codes.write_text("e i\nei n\n")

@@ -16,6 +16,8 @@
 #include <weft/comm/check_same.hpp>
 #include <weft/core/clock.hpp>
 #include <weft/core/fixed.hpp>
+#include <weft/generate/beam_search.hpp>
+#include <weft/generate/search_settings.hpp>
 #include <weft/io/lines.hpp>
 #include <weft/metrics/bleu.hpp>
 #include <weft/metrics/multi_bleu.hpp>
@@ -129,16 +131,30 @@ inline weft::generate::SearchSettings search_settings(const Vocabularies& words,
           .scores = false};
 }
 
+//! The best translation of each row of words.
+template <class Strategy>
+std::vector<weft::generate::Hypothesis> search(Strategy& strategy,
+                                               const weft::data::TokenRows& rows,
+                                               const Vocabularies& words,
+                                               const TranslateOptions& options) {
+  return weft::train::translate(strategy, rows, words.source.eos(), search_settings(words, options),
+                                options.batch);
+}
+
+//! A translation as a line.
+inline std::string line_of(const weft::generate::Hypothesis& hypothesis, const Vocabularies& words,
+                           const TranslateOptions& options) {
+  return words.subwords.join(words.target.decode(hypothesis.tokens), options.join_subwords);
+}
+
 //! Translates rows of words into lines.
 template <class Strategy>
 std::vector<std::string> translate_rows(Strategy& strategy, const weft::data::TokenRows& rows,
                                         const Vocabularies& words,
                                         const TranslateOptions& options) {
   std::vector<std::string> lines;
-  for (const auto& hypothesis : weft::train::translate(
-           strategy, rows, words.source.eos(), search_settings(words, options), options.batch)) {
-    lines.push_back(
-        words.subwords.join(words.target.decode(hypothesis.tokens), options.join_subwords));
+  for (const auto& hypothesis : search(strategy, rows, words, options)) {
+    lines.push_back(line_of(hypothesis, words, options));
   }
   return lines;
 }
@@ -146,7 +162,7 @@ std::vector<std::string> translate_rows(Strategy& strategy, const weft::data::To
 //! Translates lines of text. A line without words stays one.
 //!
 //! **Errors.** DataError for a line that is longer than the model's positions, unless it is to be
-//! truncated; how many were is then said.
+//! truncated; how many were is then said. Error for a model that makes no numbers.
 template <class Strategy>
 std::vector<std::string> translate_lines(Strategy& strategy, const std::vector<std::string>& lines,
                                          const Vocabularies& words, const TranslateOptions& options,
@@ -182,9 +198,16 @@ std::vector<std::string> translate_lines(Strategy& strategy, const std::vector<s
                      " not in the vocabulary"));
   }
   std::vector<std::string> results(lines.size());
-  auto found = translate_rows(strategy, rows, words, options);
+  const auto found = search(strategy, rows, words, options);
+  const auto without = std::ranges::count_if(
+      found, [](const auto& hypothesis) { return hypothesis.tokens.empty(); });
+  if (without > 0) {  // the search finds a word at least, where any has a probability
+    throw weft::Error(weft::text("no word has a probability in the translations of ",
+                                 counted(without, "lines"),
+                                 ": the model makes numbers that are not finite"));
+  }
   for (std::size_t row = 0; row < found.size(); ++row) {
-    results[row_of_line[row]] = std::move(found[row]);
+    results[row_of_line[row]] = line_of(found[row], words, options);
   }
   return results;
 }
