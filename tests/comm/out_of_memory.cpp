@@ -90,7 +90,7 @@ TEST_CASE("a message that there is no memory for is not written over another") {
     SocketCommunicator communicator(rank, 2, "127.0.0.1", port, Timeout(20.0));
     comm::detail::RankOutcome outcome;
     comm::detail::run_rank(communicator, program, outcome);
-    if (rank == 1) said = comm::detail::message_of(outcome.failure);
+    if (rank == 1) said = weft::message_of(outcome.failure);
     communicator.close(Timeout(2.0));
   };
   { const std::jthread zero(of_rank, 0), one(of_rank, 1); }
