@@ -216,16 +216,6 @@ TEST_CASE("a probability of dropout that is none is refused where a model is pla
   CHECK(message(1.5f) == "dropout: a probability of 1.5, needs 0 <= p < 1");
 }
 
-TEST_CASE("a model knows a word and a position at least") {
-  const auto message = [](index_t words, index_t positions) {
-    return testing::message_of<ArgumentError>(
-        [&] { return Embedding<4>(words, positions, 0.0f), 0; });
-  };
-  CHECK(message(1, 1) == "(no error)");
-  CHECK(message(0, 5) == "embedding: 0 words and 5 positions, needs at least one of each");
-  CHECK(message(5, 0) == "embedding: 5 words and 0 positions, needs at least one of each");
-}
-
 TEST_CASE("no two places of dropout have one operation number") {
   for_models([](const char* model, const auto& objective) {
     INFO(model);

@@ -6,8 +6,6 @@
 #include <cmath>
 #include <utility>
 
-#include <weft/core/error.hpp>
-#include <weft/core/index.hpp>
 #include <weft/nn/context.hpp>
 #include <weft/nn/module.hpp>
 #include <weft/nn/parameter.hpp>
@@ -40,20 +38,13 @@ struct Embedding {
   constexpr Embedding() = default;
 
   //! For words 0 to vocabulary - 1 and positions 0 to longest - 1.
-  //!
-  //! **Errors.** ArgumentError unless there are words and positions.
   constexpr Embedding(index_t vocabulary, index_t longest, float dropout_probability)
       : weight{.shape = {vocabulary, C}, .initializer = Initializer::normal(deviation())},
         positions{.shape = {longest, C},
                   .initializer = first_positions(),
                   .trained = P == Positions::learned,
                   .computed = P != Positions::learned},
-        dropout{dropout_probability} {
-    if (vocabulary < 1 || (P != Positions::none && longest < 1)) {
-      throw ArgumentError(text("embedding: ", vocabulary, " words and ", longest,
-                               " positions, needs at least one of each"));
-    }
-  }
+        dropout{dropout_probability} {}
 
   template <class Self, class Visit>
   static constexpr void members(Self& self, Visit&& visit) {
