@@ -29,7 +29,8 @@ class Fingerprint {
     return *this;
   }
 
-  //! Many numbers of 32 bits: one multiplication each, and not one for each byte.
+  //! Many numbers of 32 bits, in one step each where FNV-1a takes one for each byte: other hashes
+  //! than those of their bytes, in an eighth of the time that eight bytes each take.
   constexpr Fingerprint& add(std::span<const std::int32_t> numbers) {
     for (const std::int32_t number : numbers) add_bits(static_cast<std::uint32_t>(number));
     return *this;

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include <weft/core/chunks.hpp>
-#include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/trace.hpp>
 #include <weft/core/tree_pairs.hpp>
