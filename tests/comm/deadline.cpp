@@ -26,6 +26,7 @@ TEST_CASE("what ends in time is left alone, and not waited for") {
 TEST_CASE("a process whose call does not return says so and exits with the status of an abort") {
   std::array<int, 2> output{};
   REQUIRE(::pipe(output.data()) == 0);
+  std::fflush(stdout);  // the child would write what this process has not yet written, too
   const pid_t child = ::fork();
   if (child == 0) {
     ::dup2(output[1], STDERR_FILENO);
