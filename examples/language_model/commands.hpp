@@ -21,6 +21,7 @@
 #include <weft/data/columns.hpp>
 #include <weft/generate/sample.hpp>
 #include <weft/io/atomic_file.hpp>
+#include <weft/io/metadata_numbers.hpp>
 #include <weft/metrics/perplexity.hpp>
 #include <weft/nn/context.hpp>
 #include <weft/optim/schedules.hpp>
@@ -321,7 +322,7 @@ int generate_command(const Options& options) {
   weft::train::expect_config(folder, config_of_model());
   const auto vocabulary = load_vocabulary(folder.vocabulary("words"));
   const auto metadata = weft::io::SafetensorsFile(folder.best()).metadata();
-  const auto longest = weft::train::number_in(metadata, folder.best(), "longest");
+  const auto longest = weft::io::number_in(metadata, folder.best(), "longest");
   const auto saved = [&](const std::string& name) {
     const auto found = metadata.find(name);
     if (found != metadata.end()) return found->second;

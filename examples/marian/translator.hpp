@@ -11,6 +11,7 @@
 #include <weft/generate/beam_search.hpp>
 #include <weft/generate/greedy_search.hpp>
 #include <weft/generate/largest_logit.hpp>
+#include <weft/io/metadata_numbers.hpp>
 #include <weft/io/safetensors_file.hpp>
 #include <weft/nn/context.hpp>
 #include <weft/nn/criteria.hpp>
@@ -51,12 +52,12 @@ constexpr weft::nn::TransformerShape shape_of(weft::index_t d_model, weft::index
 inline weft::generate::SearchSettings search_settings(const weft::io::SafetensorsFile& file) {
   const auto& metadata = file.metadata();
   const auto number = [&](const char* name) {
-    return weft::train::number_in(metadata, file.path(), name);
+    return weft::io::number_in(metadata, file.path(), name);
   };
   const auto token = [&](const char* name) { return static_cast<weft::token_t>(number(name)); };
   weft::generate::SearchSettings settings{
       .beam = number("beam"),
-      .length_penalty = weft::train::real_in(metadata, file.path(), "length_penalty"),
+      .length_penalty = weft::io::real_in(metadata, file.path(), "length_penalty"),
       .max_length_b = number("max_length") - 2,  // which counts both marks
       .bos = token("start"),
       .eos = token("end"),
@@ -151,7 +152,7 @@ class Translator {
     const auto vocabulary = embedding.shape.empty() ? 0 : embedding.shape[0];
     return Model({.source_vocabulary = vocabulary,
                   .target_vocabulary = vocabulary,
-                  .longest = weft::train::number_in(file.metadata(), file.path(), "longest")});
+                  .longest = weft::io::number_in(file.metadata(), file.path(), "longest")});
   }
 
   examples::Device device_;

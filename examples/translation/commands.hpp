@@ -19,6 +19,7 @@
 #include <weft/generate/beam_search.hpp>
 #include <weft/generate/search_settings.hpp>
 #include <weft/io/lines.hpp>
+#include <weft/io/metadata_numbers.hpp>
 #include <weft/metrics/bleu.hpp>
 #include <weft/metrics/multi_bleu.hpp>
 #include <weft/metrics/tokenizers.hpp>
@@ -113,7 +114,7 @@ inline weft::comm::Facts facts_of(const weft::Exchange& exchange) {
 //! **Errors.** FormatError where the option says another: the recipe of both may make no sense.
 inline weft::index_t as_before(const weft::io::Metadata& saved, const std::string& path,
                                const std::string& name, weft::index_t given) {
-  const auto was = weft::train::number_in(saved, path, name);
+  const auto was = weft::io::number_in(saved, path, name);
   if (given == 0 || given == was) return was;
   throw weft::FormatError(weft::text(path, ": was saved by a run with ", name, " ", was,
                                      ", this one has ", given, ": the numbers would differ"));
@@ -255,7 +256,7 @@ struct LoadedModel {
   //! The longest sentence that a model takes is a choice of its training.
   [[nodiscard]] typename Strategy::Type::Objective objective() const {
     const weft::io::SafetensorsFile file(path);
-    const auto longest = weft::train::number_in(file.metadata(), path, "longest");
+    const auto longest = weft::io::number_in(file.metadata(), path, "longest");
     return typename Strategy::Type::Objective(
         Model({words.source.size(), words.target.size(), longest}), weft::nn::LabelSmoothing());
   }

@@ -16,6 +16,7 @@
 #include <weft/parallel/distributed_data_parallel.hpp>
 #include <weft/parallel/stage_places.hpp>
 #include <weft/train/saved_model.hpp>
+#include <weft/train/saved_state.hpp>
 
 #include "../temporary_folder.hpp"
 #include "updates.hpp"

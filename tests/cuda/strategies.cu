@@ -11,7 +11,7 @@
 
 #include <weft/testing/small_translation.hpp>
 #include <weft/train/predict.hpp>
-#include <weft/train/saved_model.hpp>
+#include <weft/train/saved_state.hpp>
 #include <weft/train/translate.hpp>
 
 #include "../temporary_folder.hpp"

@@ -9,6 +9,7 @@
 #include <weft/testing/small_translation.hpp>
 #include <weft/train/device_batch.hpp>
 #include <weft/train/saved_model.hpp>
+#include <weft/train/saved_state.hpp>
 
 #include <catch2/catch.hpp>
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // States that ranks save and load together.
 #include <weft/train/saved_model.hpp>
+#include <weft/train/saved_state.hpp>
 
 #include <weft/comm/launch.hpp>
 #include <weft/parallel/distributed_data_parallel.hpp>

@@ -38,6 +38,7 @@
 #include <weft/train/process_usage.hpp>
 #include <weft/train/run_folder.hpp>
 #include <weft/train/saved_model.hpp>
+#include <weft/train/saved_state.hpp>
 
 namespace weft::train {
 
@@ -143,16 +144,16 @@ class Trainer {
   void resume() {
     const std::string path = folder_.state();
     const auto metadata = io::SafetensorsFile(path).metadata();
-    const data::BatchPosition position{number_in(metadata, path, "epoch"),
-                                       number_in(metadata, path, "batch")};
+    const data::BatchPosition position{io::number_in(metadata, path, "epoch"),
+                                       io::number_in(metadata, path, "batch")};
     const parallel::LossSum epoch_loss{
-        Sum<of::Loss>(real_in(metadata, path, "epoch_loss")),
-        Count<of::Tokens>(number_in(metadata, path, "epoch_tokens"))};
+        Sum<of::Loss>(io::real_in(metadata, path, "epoch_loss")),
+        Count<of::Tokens>(io::number_in(metadata, path, "epoch_tokens"))};
     EarlyStoppingState state;
-    state.evaluations_without_improvement = static_cast<int>(
-        number_in(metadata, path, "epochs_without_improvement", std::numeric_limits<int>::max()));
+    state.evaluations_without_improvement = static_cast<int>(io::number_in(
+        metadata, path, "epochs_without_improvement", std::numeric_limits<int>::max()));
     if (metadata.contains("best")) {
-      state.best = real_in(metadata, path, "best");
+      state.best = io::real_in(metadata, path, "best");
       if (std::isnan(*state.best)) {
         throw FormatError(text(path, ": its metadata has \"best\" ", *state.best));
       }
