@@ -76,7 +76,7 @@ class AveragedRanks : public parallel::OverRanks<C> {
     const auto mine = parallel::total(turn.all_losses());
     auto report = state_.update(on_all, recipe_, std::move(sums), mine, rate);
     if (state_.steps() % period_ == 0) average();
-    report.loss = parallel::total_over_ranks(*this->communicator_, turn.all_losses(),
+    report.loss = parallel::total_over_ranks(*this->communicator_, *device_, turn.all_losses(),
                                              state_.steps(), parallel::GivenBatches(batch), rate);
     return report;
   }
@@ -89,7 +89,7 @@ class AveragedRanks : public parallel::OverRanks<C> {
     std::vector<parallel::LossSum> losses(static_cast<std::size_t>(recipe_.micro_batches));
     runner_.evaluate(recipe_, weft::share(recipe_.micro_batches, ranks(), rank()), batch,
                      values().data(), losses);
-    return parallel::total_over_ranks(*this->communicator_, losses, comm::Purpose::none,
+    return parallel::total_over_ranks(*this->communicator_, *device_, losses, comm::Purpose::none,
                                       parallel::GivenBatches(batch));
   }
   // [evaluate]

@@ -102,10 +102,10 @@ TEMPLATE_TEST_CASE_SIG("what a rank sends is what the formula says", "", ((int s
   });
   for (const auto& sent : traffic) all += sent.bytes;
   // Each gradient goes from 3 ranks to its owner, each sum or new parameter from there to 3; so do
-  // the blocks' sums of squares, and the losses of 8 micro-batches, with their counts, and three
+  // the blocks' sums of squares, and the losses of 8 micro-batches, with their counts, and four
   // numbers of what each rank was given, to all.
   const index_t expected = (ranks - 1) * (gradients * 4 + trained * 4 + blocks * 8) +
-                           ranks * (ranks - 1) * (8 * 2 + 3 * ranks) * index_t{8};
+                           ranks * (ranks - 1) * (8 * 2 + 4 * ranks) * index_t{8};
   CHECK(all == expected);
 }
 
@@ -160,7 +160,7 @@ TEST_CASE("in the fast order a rank sends one sum, and what it adds differs by r
       values += plan.piece(b, 1).size();
       squares += plan.blocks(b, 1).size();
     }
-    CHECK(traffic[1].bytes == 4 * (sums * of_rank_0 + values) + 8 * squares + 8 * (8 * 2 + 3 * 2));
+    CHECK(traffic[1].bytes == 4 * (sums * of_rank_0 + values) + 8 * squares + 8 * (8 * 2 + 4 * 2));
   }
 }
 
@@ -195,7 +195,7 @@ TEST_CASE("a narrow wire carries half the bytes, and all ranks end with the same
   const auto layout = small_objective().layout();
   const index_t blocks = ops::block_count(layout.trained);
   CHECK(all ==
-        3 * (2 * layout.gradients + 2 * layout.trained + 8 * blocks) + 4 * 3 * 8 * (8 * 2 + 3 * 4));
+        3 * (2 * layout.gradients + 2 * layout.trained + 8 * blocks) + 4 * 3 * 8 * (8 * 2 + 4 * 4));
 }
 
 TEST_CASE("sharded parameters of layers are sent twice, or once if kept, and the rest once") {
@@ -252,7 +252,7 @@ TEST_CASE("sharded parameters of layers are sent twice, or once if kept, and the
   }
   const index_t blocks = ops::block_count(layout.trained);
   const index_t expected = (ranks - 1) * (layout.gradients * 4 + gathered * 4 + blocks * 8) +
-                           ranks * (ranks - 1) * ranks * (2 + 3) * index_t{8};
+                           ranks * (ranks - 1) * ranks * (2 + 4) * index_t{8};
   CHECK(all == expected);
   CHECK(gathered <= (reshards ? 2 : 1) * layout.trained + 2 * n * ops::block_size);
 }
@@ -360,6 +360,25 @@ TEST_CASE("a rank that fails in a step takes the others with it, and nobody hang
   };
   CHECK_THROWS_WITH(comm::launch_threads(3, patience, program),
                     Catch::Contains("rank 1: injected failure in"));
+}
+
+TEST_CASE("ranks whose devices multiply with other precisions are told so") {
+  std::vector<std::string> said(2);
+  comm::launch_threads(2, patience, [&](ThreadCommunicator& communicator) {
+    Cpu device;
+    Distributed<Zero<0>> strategy(device, communicator, small_objective(), optim::Adam(),
+                                  recipe_of(2), small_buckets);
+    const auto rank = static_cast<std::size_t>(communicator.rank());
+    const auto translations = random_translations(13, 1);
+    const train::DeviceBatch batch(translations);
+    if (rank == 1) device.set_product_precision(ProductPrecision::bfloat16);
+    said[rank] = message_of<comm::RanksDiffer>([&] { return strategy.step(batch, 0.5); });
+    CHECK(message_of<comm::RanksDiffer>([&] { return strategy.evaluate(batch); }) == said[rank]);
+  });
+  CHECK(said[0] ==
+        "the ranks differ: rank 0 was given a device whose product precision is float32, rank 1 "
+        "bfloat16");
+  CHECK(said[1] == said[0]);
 }
 
 TEST_CASE("ranks that were given other batches or rates are told so, before any has updated") {

@@ -43,6 +43,24 @@ TEST_CASE("rounded products give the same bits on any number of devices and thre
   CHECK(trained(1, 1, "tf32") == trained(1, 1, "float32"));  // of a processor
 }
 
+TEST_CASE("devices that multiply with other precisions do not train together") {
+  const DeviceGroup<Cpu> group(2);
+  Parallel strategy(group, small_objective(), optim::Adam(), recipe);
+  const auto translations = random_translations(13, 1);
+  const train::DeviceBatch batch(translations);
+  const auto values = to_host(strategy.state().values());
+  group[1].set_product_precision(ProductPrecision::bfloat16);
+  const std::string differ =
+      "DataParallel: the product precision of device 0 is float32, that of device 1 bfloat16; "
+      "train::set_product_precision sets that of all";
+  CHECK(message_of<Error>([&] { return strategy.step(batch, 0.1); }) == differ);
+  CHECK(message_of<Error>([&] { strategy.accumulate(batch); }) == differ);
+  CHECK(message_of<Error>([&] { return strategy.evaluate(batch); }) == differ);
+  CHECK(to_host(strategy.state().values()) == values);
+  group[1].set_product_precision(ProductPrecision::float32);
+  CHECK_FALSE(strategy.step(batch, 0.1).skipped);
+}
+
 TEST_CASE("a precision is set on all devices by its name") {
   const DeviceGroup<Cpu> group(2);
   Parallel strategy(group, small_objective(), optim::Adam(), recipe);

@@ -36,4 +36,14 @@ inline std::string to_text(ProductPrecision precision) {
   return "unknown";
 }
 
+//! That of a device; of one that has no choice, float32.
+template <class D>
+[[nodiscard]] ProductPrecision product_precision_of(const D& device) {
+  if constexpr (requires { device.product_precision(); }) {
+    return device.product_precision();
+  } else {
+    return ProductPrecision::float32;
+  }
+}
+
 }  // namespace weft

@@ -25,10 +25,9 @@ using FactorTarget = AnyView<void>;
 //! What a device's products round floats to before they multiply them, as numbers in memory.
 template <class D>
 [[nodiscard]] FloatType factor_type(const D& device) {
-  if constexpr (requires { device.product_precision(); }) {
-    if (device.product_precision() == ProductPrecision::bfloat16) return FloatType::bfloat16;
-    if (device.product_precision() == ProductPrecision::float16) return FloatType::float16;
-  }
+  const ProductPrecision precision = product_precision_of(device);
+  if (precision == ProductPrecision::bfloat16) return FloatType::bfloat16;
+  if (precision == ProductPrecision::float16) return FloatType::float16;
   return FloatType::float32;
 }
 

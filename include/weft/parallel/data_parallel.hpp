@@ -9,9 +9,12 @@
 #include <vector>
 
 #include <weft/core/chunks.hpp>
+#include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
+#include <weft/core/text.hpp>
 #include <weft/core/tree_pairs.hpp>
 #include <weft/device/device_group.hpp>
+#include <weft/device/product_precision.hpp>
 #include <weft/nn/initialize.hpp>
 #include <weft/ops/blocks.hpp>
 #include <weft/ops/reduce.hpp>
@@ -93,7 +96,8 @@ class DataParallel : public OneProcess {
 
   //! One update from a batch, at a learning rate.
   //!
-  //! **Errors.** DeviceError if a device fails; the parameters are then unchanged.
+  //! **Errors.** DeviceError if a device fails, Error if their product precisions differ; the
+  //! parameters are then unchanged.
   template <class B>
   StepReport step(const B& batch, double rate) {
     static_assert(sizeof(BatchRequirements<B, Model, Loss, D>) > 0);
@@ -162,8 +166,22 @@ class DataParallel : public OneProcess {
     return runners_[static_cast<std::size_t>(index)];
   }
 
+  //! **Errors.** Error if products of some devices are of another precision than the first one's:
+  //! how many there are would change the numbers.
+  void expect_one_precision() const {
+    const ProductPrecision first = product_precision_of(device(0));
+    for (int index = 1; index < devices(); ++index) {
+      const ProductPrecision other = product_precision_of(device(index));
+      if (other == first) continue;
+      throw Error(text("DataParallel: the product precision of device 0 is ", to_text(first),
+                       ", that of device ", index, " ", to_text(other),
+                       "; train::set_product_precision sets that of all"));
+    }
+  }
+
   //! The values on every device. Those that share the first one's memory find them rounded there.
   [[nodiscard]] std::vector<Tensor<float, D>> replicated_values() {
+    expect_one_precision();
     rounded_ = {};  // before there is another
     rounded_ = state_.rounded_values();
     return replicate(*devices_, state_.read_values());

@@ -118,8 +118,9 @@ class DistributedDataParallel : public OverRanks<C> {
   //! One update from a batch, at a learning rate.
   //!
   //! **Errors.** Error while what `whole_values` returned lives; comm::RanksDiffer if the ranks
-  //! were given other batches or rates; comm::CommunicatorAborted where that made messages that do
-  //! not fit, or a rank wait, before it was found.
+  //! were given other batches or rates, or their devices have other product precisions;
+  //! comm::CommunicatorAborted where that made messages that do not fit, or a rank wait, before it
+  //! was found.
   template <class B>
   StepReport step(const B& batch, double rate) {
     static_assert(sizeof(RankBatchRequirements<B, Model, Loss, D>) > 0);
@@ -139,7 +140,8 @@ class DistributedDataParallel : public OverRanks<C> {
       const auto on_all = [this](const auto& f) { f(*device_, 0, 1); };
       const auto made = state_.apply(
           on_all, recipe_, exchange_.sums(), squares,
-          total_over_ranks(*communicator_, turn.all_losses(), number, turn.given(), rate), rate);
+          total_over_ranks(*communicator_, *device_, turn.all_losses(), number, turn.given(), rate),
+          rate);
       if (replicates_sharded_values() && !made.skipped) exchange_.gather(state_.values().data());
       return made;
     });
@@ -157,7 +159,8 @@ class DistributedDataParallel : public OverRanks<C> {
       runner_.evaluate(recipe_, evaluated_by(rank()), batch, state_.read_values().data(), losses,
                        rounded_values());
     });
-    return total_over_ranks(*communicator_, losses, comm::Purpose::none, GivenBatches(batch));
+    return total_over_ranks(*communicator_, *device_, losses, comm::Purpose::none,
+                            GivenBatches(batch));
   }
 
   using OverRanks<C>::rank;

@@ -95,7 +95,8 @@ class DistributedOptimizer {
   //! afterwards the sums over all ranks. `loss`: that sum, and how many it is the sum of. For a
   //! mean over ranks, as Horovod takes it, let every rank count 1.
   //! **Errors.** ShapeError unless there is a gradient for each value; RanksDiffer if ranks were
-  //! given other rates. What is thrown on one rank ends the communicator on all of them.
+  //! given other rates, or their devices have other product precisions. What is thrown on one rank
+  //! ends the communicator on all of them.
   StepReport step(std::span<float> gradients, const LossSum& loss, double rate) {
     return end_all_on_failure(*communicator_, [&] { return step_here(gradients, loss, rate); });
   }
@@ -132,7 +133,7 @@ class DistributedOptimizer {
     std::vector<LossSum> losses(static_cast<std::size_t>(communicator_->size()));
     losses[static_cast<std::size_t>(communicator_->rank())] = loss;
     const LossSum all =
-        total_over_ranks(*communicator_, losses, state_.steps(), GivenBatches(), rate);
+        total_over_ranks(*communicator_, *device_, losses, state_.steps(), GivenBatches(), rate);
     const auto on_all = [this](const auto& f) { f(*device_, 0, 1); };
     auto report = state_.apply(on_all, recipe_, gradients_, squares, all, rate);
     report.exposed_s = exchange_.take_exposed_s();

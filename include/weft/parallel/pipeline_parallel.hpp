@@ -139,8 +139,9 @@ class PipelineParallel : public OverRanks<C> {
   //! One update from a batch, at a learning rate.
   //!
   //! **Errors.** Error while what `whole_values` returned lives; comm::RanksDiffer if the ranks
-  //! were given other batches or rates; comm::CommunicatorAborted where that made messages that do
-  //! not fit, or a rank wait, before it was found.
+  //! were given other batches or rates, or their devices have other product precisions;
+  //! comm::CommunicatorAborted where that made messages that do not fit, or a rank wait, before it
+  //! was found.
   template <class B>
   StepReport step(const B& batch, double rate) {
     static_assert(sizeof(RankBatchRequirements<B, Model, Loss, D>) > 0);
@@ -158,7 +159,8 @@ class PipelineParallel : public OverRanks<C> {
       const auto on_all = [this](const auto& f) { f(*device_, 0, 1); };
       const auto made = state_.apply(
           on_all, recipe_, gradients_.data(), squares,
-          total_over_ranks(*communicator_, turn.all_losses(), number, turn.given(), rate), rate);
+          total_over_ranks(*communicator_, *device_, turn.all_losses(), number, turn.given(), rate),
+          rate);
       if (!made.skipped) {
         if (shard != Shard::nothing) exchange_.gather(state_.values().data());
         move_tied_values();
@@ -179,7 +181,8 @@ class PipelineParallel : public OverRanks<C> {
           {.values = state_.values().data(), .weights = weights_.round(state_.values().data())},
           losses);
     });
-    return total_over_ranks(*communicator_, losses, comm::Purpose::none, GivenBatches(batch));
+    return total_over_ranks(*communicator_, *device_, losses, comm::Purpose::none,
+                            GivenBatches(batch));
   }
 
   //! Appends what this rank's stages do from now on to a trace, which outlives this or the next

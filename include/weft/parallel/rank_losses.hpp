@@ -8,12 +8,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <vector>
 
 #include <weft/comm/check_same.hpp>
 #include <weft/comm/collectives.hpp>
 #include <weft/comm/communicator.hpp>
 #include <weft/core/index.hpp>
+#include <weft/core/text.hpp>
+#include <weft/device/product_precision.hpp>
 #include <weft/parallel/accumulated_batches.hpp>
 #include <weft/parallel/given_batches.hpp>
 #include <weft/parallel/loss_sum.hpp>
@@ -27,15 +30,19 @@ struct GivenNumber {
   const char* name;
   double number;
   const char* remark = "";
+  std::string (*said)(double) = [](double it) { return text(it); };
 };
 
-//! `batches` and `rate` as numbers.
-inline std::array<GivenNumber, 3> numbers_of(const GivenBatches& batches, double rate) {
+//! `batches`, a device's precision and `rate` as numbers.
+inline std::array<GivenNumber, 4> numbers_of(const GivenBatches& batches,
+                                             ProductPrecision precision, double rate) {
   const char* const whole = "; each is given the whole batch, and computes its part";
   constexpr int bits_to_lose = 64 - 53;  // for a double
   return {{{"a batch of size", static_cast<double>(batches.size()), whole},
            {"a batch with the fingerprint",
             static_cast<double>(batches.fingerprint() >> bits_to_lose), whole},
+           {"a device whose product precision is", static_cast<double>(precision), "",
+            [](double number) { return to_text(static_cast<ProductPrecision>(number)); }},
            {"the learning rate", rate}}};
 }
 
@@ -47,22 +54,25 @@ inline void expect_same(std::span<const GivenNumber> given, std::span<const doub
     const GivenNumber& which = given[n % given.size()];
     const double first = of_ranks[n % given.size()], number = of_ranks[n];
     if (number == first || (std::isnan(number) && std::isnan(first))) continue;
-    throw comm::RanksDiffer(text("the ranks differ: rank 0 was given ", which.name, " ", first,
-                                 ", rank ", n / given.size(), " ", number, which.remark));
+    throw comm::RanksDiffer(text("the ranks differ: rank 0 was given ", which.name, " ",
+                                 which.said(first), ", rank ", n / given.size(), " ",
+                                 which.said(number), which.remark));
   }
 }
 
 }  // namespace detail
 
 //! The sum of the losses of all micro-batches of a batch, in their order. Each was computed on one
-//! rank; the others have zeros there. All ranks call it, and have all afterwards. What they were
-//! given travels with the losses, not in a message of its own.
+//! rank, on its `device`; the others have zeros there. All ranks call it, and have all afterwards.
+//! What they were given travels with the losses, not in a message of its own.
 //!
-//! **Errors.** comm::RanksDiffer, on every rank, if they were given other batches or rates.
-template <comm::Communicator C>
-[[nodiscard]] LossSum total_over_ranks(C& communicator, std::span<LossSum> losses, index_t update,
-                                       const GivenBatches& batches, double rate = 0.0) {
-  const auto given = detail::numbers_of(batches, rate);
+//! **Errors.** comm::RanksDiffer, on every rank, if they were given other batches or rates, or
+//! their devices have other product precisions.
+template <comm::Communicator C, class D>
+[[nodiscard]] LossSum total_over_ranks(C& communicator, const D& device, std::span<LossSum> losses,
+                                       index_t update, const GivenBatches& batches,
+                                       double rate = 0.0) {
+  const auto given = detail::numbers_of(batches, product_precision_of(device), rate);
   std::vector<double> numbers;
   for (const LossSum& loss : losses) {
     numbers.push_back(loss.loss.value());
@@ -70,8 +80,8 @@ template <comm::Communicator C>
   }
   // Every other rank has zeros there: the sum is the number itself.
   for (int rank = 0; rank < communicator.size(); ++rank) {
-    for (const auto& [name, number, remark] : given) {
-      numbers.push_back(rank == communicator.rank() ? number : 0.0);
+    for (const auto& number : given) {
+      numbers.push_back(rank == communicator.rank() ? number.number : 0.0);
     }
   }
   comm::all_reduce(communicator, std::span(numbers),
