@@ -231,6 +231,27 @@ int main(int argc, char** argv) {
                        });
     return 0;
   }
+  if (name == "launched twice") {
+    const auto nothing = [](MpiCommunicator&) {};
+    comm::launch_mpi(comm::Timeout(60.0), nothing);
+    try {
+      comm::launch_mpi(comm::Timeout(60.0), nothing);
+    } catch (const Error& error) {
+      std::printf("%s\n", error.what());
+    }
+    return 0;
+  }
+  if (name == "initialised by the caller") {
+    MPI_Init(nullptr, nullptr);
+    for (int launch = 0; launch < 2; ++launch) {
+      comm::launch_mpi(comm::Timeout(60.0), [&](MpiCommunicator& communicator) {
+        comm::barrier(communicator, {"barrier"});
+        std::printf("launch %d\n", launch);
+      });
+    }
+    MPI_Finalize();
+    return 0;
+  }
   return comm::launch_mpi(comm::Timeout(name == "stops" ? 2.0 : 60.0),
                           [&](MpiCommunicator& communicator) {
                             if (name == "collectives") return collectives(communicator);

@@ -85,6 +85,17 @@ class Mpi(unittest.TestCase):
         for rank in range(2):
             self.assertIn(f"launched: {rank} of 2", run.stdout)
 
+    def test_ranks_are_launched_once_where_weft_initialises_mpi(self):
+        run = self.run_ranks(2, "launched twice")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertEqual(run.stdout.count("MPI was finalized before"), 2)
+
+    def test_a_caller_that_has_initialised_mpi_keeps_it(self):
+        run = self.run_ranks(2, "initialised by the caller")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        for launch in range(2):
+            self.assertEqual(run.stdout.count(f"launch {launch}"), 2)
+
     def test_the_mpirun_of_another_mpi_is_refused(self):
         others = dict(PMI_RANK="1", PMI_SIZE="2", MPI_LOCALRANKID="1", MPI_LOCALNRANKS="2")
         run = subprocess.run([PROGRAM, "launched"], capture_output=True, text=True, timeout=60,

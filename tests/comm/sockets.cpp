@@ -5,15 +5,19 @@
 
 #include <catch2/catch.hpp>
 
+#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
 #include <exception>
+#include <filesystem>
 #include <functional>
 #include <numeric>
+#include <set>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -312,6 +316,28 @@ TEST_CASE("connections that say nothing, or something else, delay no meeting") {
     CHECK_NOTHROW(meet(1));
     CHECK(std::chrono::steady_clock::now() - begin < Timeout(5.0));  // of each it was 10 s
   }
+}
+
+TEST_CASE("no program that a rank starts inherits its connections") {
+  const auto sockets = [](bool inherited) {
+    std::set<std::string> found;
+    for (const auto& entry : std::filesystem::directory_iterator("/proc/self/fd")) {
+      const int descriptor = std::stoi(entry.path().filename());
+      std::error_code closed;  // as that of the folder is meanwhile
+      const std::string of = std::filesystem::read_symlink(entry.path(), closed);
+      if (!of.starts_with("socket:")) continue;
+      if (!inherited || (::fcntl(descriptor, F_GETFD) & FD_CLOEXEC) == 0) found.insert(of);
+    }
+    return found;
+  };
+  const auto all_before = sockets(false), inherited_before = sockets(true);
+  const auto ended = ends(2, patience, [&](SocketCommunicator& communicator) {
+    barrier(communicator);
+    expect(sockets(false).size() > all_before.size(), "that there are connections");
+    expect(sockets(true) == inherited_before, "that none is inherited");
+    barrier(communicator);
+  });
+  CHECK(ended == std::vector<std::string>(2));
 }
 
 TEST_CASE("a port that is taken is named") {
