@@ -260,6 +260,14 @@ TEST_CASE("without rank 0 the others say so") {
         }) == text("rank 0 at localhost:", port, " has not answered rank 1 within 1 s"));
 }
 
+TEST_CASE("a name that nobody knows may be announced yet") {
+  const auto began = std::chrono::steady_clock::now();
+  CHECK_THAT(message_of<ArgumentError>(
+                 [] { SocketCommunicator(1, 2, "not-yet.invalid", free_port(), little); }),
+             Catch::StartsWith("no address of not-yet.invalid: "));
+  CHECK(std::chrono::steady_clock::now() - began >= std::chrono::milliseconds(900));
+}
+
 TEST_CASE("ranks that were started otherwise are told how") {
   const auto meet = [](int rank, int size) {
     const int port = free_port();

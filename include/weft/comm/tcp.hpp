@@ -152,15 +152,20 @@ inline bool is_connected_with_itself(const io::FileDescriptor& socket) {
 
 //! A connection, tried again until somebody listens; none within the deadline.
 //!
-//! **Errors.** ArgumentError where the host has no address.
+//! **Errors.** ArgumentError where the host has no address. A name that is not known is asked for
+//! again for a minute: a cluster may announce its machines as they start.
 inline std::optional<io::FileDescriptor> connect_to(const std::string& host, int port,
                                                     Moment deadline) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  int status = EAI_AGAIN;
-  while ((status = ::getaddrinfo(host.c_str(), text(port).c_str(), &hints, &found)) == EAI_AGAIN &&
-         std::chrono::steady_clock::now() < deadline) {
+  const Moment announced = std::min(deadline, moment_after(Timeout(60)));
+  int status = 0;
+  while ((status = ::getaddrinfo(host.c_str(), text(port).c_str(), &hints, &found)) != 0) {
+    const Moment until = status == EAI_AGAIN    ? deadline
+                         : status == EAI_NONAME ? announced
+                                                : Moment::min();
+    if (std::chrono::steady_clock::now() >= until) break;
     std::this_thread::sleep_for(std::chrono::milliseconds(200));
   }
   if (status != 0) throw ArgumentError(text("no address of ", host, ": ", ::gai_strerror(status)));
