@@ -1,4 +1,6 @@
 // expect: a schedule's table deadlocks: an action waits for what comes only after it
+// names: Rank<0>
+// names: Work::backward
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/parallel/schedule/proof.hpp>

@@ -1,4 +1,6 @@
-// expect: a schedule's table lacks an action, or has one twice or on another rank
+// expect: a schedule's table has an action twice
+// names: Rank<0>
+// names: MicroBatch<0>
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/parallel/schedule/proof.hpp>

@@ -7,7 +7,8 @@ sentence contains what the first line of the source says:
 
     // expect: heads must divide d_model
 
-Several `expect:` lines at the top are alternatives, where compilers word an error differently.
+Several `expect:` lines at the top are alternatives, where compilers word an error differently. What
+lines with `names:` say has to be somewhere in what the compiler prints.
 """
 import os
 import pathlib
@@ -17,18 +18,20 @@ import sys
 from typing import List
 
 EXPECT = "// expect: "
+NAMES = "// names: "
 # As g++, clang++ (which puts the condition before the sentence) and nvcc begin.
 ASSERTION = re.compile(r"error: (static assertion failed|static_assert failed)")
 
 
-def expectations(source: str) -> List[str]:
-    """What the `expect:` lines that open `source` say."""
-    expected = []
+def opening(source: str, kind: str) -> List[str]:
+    """What the lines of a kind say, among those that open `source`."""
+    said = []
     for line in source.splitlines():
-        if not line.startswith(EXPECT):
+        if not line.startswith((EXPECT, NAMES)):
             break
-        expected.append(line[len(EXPECT):].strip())
-    return expected
+        if line.startswith(kind):
+            said.append(line[len(kind):].strip())
+    return said
 
 
 def first_error(diagnostics: str) -> str:
@@ -44,7 +47,8 @@ def command(source: pathlib.Path, compiler: List[str]) -> List[str]:
 
 def fault(source: pathlib.Path, compiler: List[str]) -> str:
     """Why the program is not rejected as it should be; empty where it is."""
-    expected = expectations(source.read_text(encoding="utf-8"))
+    text = source.read_text(encoding="utf-8")
+    expected = opening(text, EXPECT)
     if not expected or not all(expected):
         return f"the first line must be '{EXPECT}' and a part of the error message"
     # In the C locale compilers quote with ', whatever the user's language.
@@ -57,6 +61,9 @@ def fault(source: pathlib.Path, compiler: List[str]) -> str:
     if not ASSERTION.search(error) or not any(part in error for part in expected):
         return f"expected {' or '.join(map(repr, expected))} in a static assertion, as the " \
             f"first error:\n{run.stdout}"
+    unsaid = [part for part in opening(text, NAMES) if part not in run.stdout]
+    if unsaid:
+        return f"expected {' and '.join(map(repr, unsaid))} in what the compiler prints:\n{run.stdout}"
     print(error)
     return ""
 

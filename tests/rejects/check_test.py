@@ -62,6 +62,16 @@ class Check(unittest.TestCase):
                                      'static_assert(false, "heads must divide d_model");\n')
         self.assertEqual(status, 0, printed)
 
+    def test_what_the_compiler_has_to_name(self):
+        program = ('template <int heads>\n'
+                   'struct Heads { static_assert(512 % heads == 0, "heads must divide d_model"); };\n'
+                   'Heads<7> model;\n')
+        status, printed = self.check("// expect: heads must divide d_model\n// names: Heads<\n" + program)
+        self.assertEqual(status, 0, printed)
+        status, printed = self.check("// expect: heads must divide d_model\n// names: Rank<7>\n" + program)
+        self.assertEqual(status, 1)
+        self.assertIn("expected 'Rank<7>'", printed)
+
     def test_a_program_must_say_what_it_expects(self):
         for opening in ("", "// expect: \n", "// expected: no_such_thing\n"):
             status, printed = self.check(opening + "int heads = no_such_thing;\n")
