@@ -19,10 +19,11 @@ struct RunOptions {
   bool resume = false;
   bool check_finite = false;
   std::string product_precision = "float32";
-  std::string log;          //!< a file of JSON lines; "" for none, as below
-  std::string tensorboard;  //!< a folder
-  std::string report;       //!< an HTML page
-  std::string trace;        //!< a file for Perfetto
+  std::string log;           //!< a file of JSON lines; "" for none, as below
+  std::string tensorboard;   //!< a folder
+  std::string report;        //!< an HTML page
+  std::string trace;         //!< a file for Perfetto
+  std::string command_line;  //!< of the program, as it was typed
 };
 
 void add_run_options(CLI::App& app, RunOptions& options);

@@ -11,6 +11,7 @@
 #include <weft/nn/parameter.hpp>
 #include <weft/nn/sequential.hpp>
 #include <weft/parallel/chunked.hpp>
+#include <weft/train/model_config.hpp>
 
 #include <cmath>
 #include <utility>
@@ -63,6 +64,15 @@ struct Generator : weft::nn::BasicGenerator<d_model, true> {
   }
 };
 using Loss = weft::Chunked<Generator, weft::nn::CrossEntropy>;
+
+//! The types of model.hpp. How they are cut into stages does not matter to who loads them.
+inline weft::train::ModelConfig config_of_model() {
+  return {{"model", "language_model"},
+          {"d_model", d_model},
+          {"heads", heads},
+          {"d_ff", d_ff},
+          {"layers", layers}};
+}
 
 //! How a model is made, besides its types.
 struct ModelOptions {

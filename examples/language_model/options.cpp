@@ -139,7 +139,7 @@ Options parse_options(int argc, char** argv, const std::string& strategy, int pi
     std::exit(app.exit(error));
   }
   options.command = train->parsed() ? Command::train : Command::generate;
-  options.command_line = examples::command_line(argc, argv);
+  options.train.run.command_line = examples::command_line(argc, argv);
   return options;
 }
 

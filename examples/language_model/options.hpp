@@ -51,7 +51,6 @@ struct Options {
   double timeout_s = 600.0;  //!< for which ranks wait for each other
   TrainOptions train;
   GenerateOptions generate;
-  std::string command_line;  //!< as it was typed
 };
 
 //! Reads the command line; ends the program after `--help` and where it makes no sense. A strategy

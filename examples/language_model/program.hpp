@@ -5,9 +5,10 @@
 
 #include "../common/ranks.hpp"
 #include "../common/report_errors.hpp"
-#include "commands.hpp"
+#include "generate.hpp"
 #include "options.hpp"
 #include "single.hpp"
+#include "train.hpp"
 
 namespace language_model {
 

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "corpora.hpp"
 
+#include "../common/print.hpp"
 #include "model.hpp"
 
 #include <weft/core/error.hpp>
 #include <weft/data/json_pairs.hpp>
 
+#include <cstddef>
 #include <utility>
 
 namespace translation {
@@ -39,14 +41,7 @@ weft::data::ParallelText read_any_pairs(const CorpusOptions& corpus, std::string
   throw weft::DataError(why);
 }
 
-}  // namespace
-
-weft::data::ParallelText read_pairs(const CorpusOptions& corpus, std::string_view what) {
-  auto pairs = read_any_pairs(corpus, what);
-  if (pairs.size() == 0) refuse_empty(pairs, what, 0);
-  return pairs;
-}
-
+//! **Errors.** Those of encode_text; DataError if no sentence is left.
 weft::data::EncodedText encode_pairs(const weft::data::ParallelText& pairs, std::string_view what,
                                      const Vocabularies& words,
                                      const weft::data::LengthLimit& limit) {
@@ -55,6 +50,7 @@ weft::data::EncodedText encode_pairs(const weft::data::ParallelText& pairs, std:
   return encoded;
 }
 
+//! The words of pairs that were cut by `subwords`.
 Vocabularies build_vocabularies(const weft::data::ParallelText& pairs,
                                 const weft::data::VocabularyLimits& limits, Subwords subwords) {
   weft::data::WordCounts source, target;
@@ -66,9 +62,55 @@ Vocabularies build_vocabularies(const weft::data::ParallelText& pairs,
   return {std::move(words), weft::data::build_vocabulary(target, limits), std::move(subwords)};
 }
 
+}  // namespace
+
+weft::data::ParallelText read_pairs(const CorpusOptions& corpus, std::string_view what) {
+  auto pairs = read_any_pairs(corpus, what);
+  if (pairs.size() == 0) refuse_empty(pairs, what, 0);
+  return pairs;
+}
+
 Vocabularies load_vocabularies(const weft::train::RunFolder& folder, Subwords subwords) {
   return {weft::data::Vocabulary::load(folder.vocabulary("source")),
           weft::data::Vocabulary::load(folder.vocabulary("target")), std::move(subwords)};
+}
+
+Corpora read_corpora(const TrainOptions& o, const weft::train::RunFolder& folder, bool writes,
+                     const std::function<void()>& wait_for_all) {
+  auto train_pairs = read_pairs(o.train, "training corpus");
+  auto valid_pairs = read_pairs(o.valid, "validation corpus");
+  if (writes && !o.run.resume) write_subwords(folder, o, train_pairs);
+  wait_for_all();  // for the file of subwords
+  const Subwords subwords(folder);
+  if (o.run.resume) expect_subwords(subwords, o);
+  if (subwords.any()) {
+    if (writes) examples::print("subwords by " + subwords.path());
+    static_cast<void>(subwords.split(train_pairs));
+  }
+  const auto references = subwords.split(valid_pairs);
+  auto words = o.run.resume ? load_vocabularies(folder, subwords)
+                            : build_vocabularies(
+                                  train_pairs,
+                                  {.minimum_count = o.minimum_count, .maximum_size = o.vocabulary},
+                                  subwords);
+  const weft::data::LengthLimit limit{.longest = o.longest, .then = o.too_long};
+  auto training = encode_pairs(train_pairs, "training corpus", words, limit);
+  auto validation = encode_pairs(valid_pairs, "validation corpus", words, limit);
+  if (writes) {
+    examples::print(weft::text("training corpus\n", to_text(training.report),
+                               "\nvalidation corpus\n", to_text(validation.report)));
+  }
+  const auto of_encoded = [&validation](const std::vector<std::string>& lines) {
+    std::vector<std::string> found;
+    for (const auto pair : validation.corpus.pairs) {
+      found.push_back(lines[static_cast<std::size_t>(pair)]);
+    }
+    return found;
+  };
+  auto valid_sources = of_encoded(valid_pairs.source);
+  auto valid_references = of_encoded(references);
+  return {std::move(words), std::move(training), std::move(validation), std::move(valid_sources),
+          std::move(valid_references)};
 }
 
 std::map<std::string, std::string> fingerprints(const Vocabularies& words) {

@@ -11,9 +11,11 @@
 #include <weft/data/vocabulary.hpp>
 #include <weft/train/run_folder.hpp>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace translation {
 
@@ -29,16 +31,23 @@ struct Vocabularies {
   Subwords subwords;
 };
 
-//! The words of pairs that were cut by `subwords`.
-Vocabularies build_vocabularies(const weft::data::ParallelText& pairs,
-                                const weft::data::VocabularyLimits& limits, Subwords subwords);
-
 Vocabularies load_vocabularies(const weft::train::RunFolder& folder, Subwords subwords);
 
-//! **Errors.** Those of encode_text; DataError if no sentence is left.
-weft::data::EncodedText encode_pairs(const weft::data::ParallelText& pairs, std::string_view what,
-                                     const Vocabularies& words,
-                                     const weft::data::LengthLimit& limit);
+//! What a training reads.
+struct Corpora {
+  Vocabularies words;
+  weft::data::EncodedText training;
+  weft::data::EncodedText validation;
+  std::vector<std::string> valid_sources;     //!< of the validation corpus, cut into words
+  std::vector<std::string> valid_references;  //!< what their translations are compared with
+};
+
+//! Reads the corpora of a training; those of a new run say what its words are. All ranks call it:
+//! the first one, which `writes`, gives the folder its subwords, for which the others wait.
+//!
+//! **Errors.** Those of reading; DataError, with the files' names, if no sentence is left.
+Corpora read_corpora(const TrainOptions& options, const weft::train::RunFolder& folder, bool writes,
+                     const std::function<void()>& wait_for_all);
 
 //! What a saved model says about the vocabularies and subwords that it was trained with.
 std::map<std::string, std::string> fingerprints(const Vocabularies& words);

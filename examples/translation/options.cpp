@@ -242,7 +242,7 @@ Options parse_options(int argc, char** argv, const std::string& strategy, const 
   options.command = train->parsed()       ? Command::train
                     : translate->parsed() ? Command::translate
                                           : Command::evaluate;
-  options.command_line = examples::command_line(argc, argv);
+  options.train.run.command_line = examples::command_line(argc, argv);
   return options;
 }
 

@@ -88,7 +88,6 @@ struct Options {
   TrainOptions train;
   TranslateOptions translate;
   EvaluateOptions evaluate;
-  std::string command_line;  //!< as it was typed
 };
 
 //! Reads the command line; ends the program after `--help` and where it makes no sense. `unit` is

@@ -4,8 +4,10 @@
 #pragma once
 
 #include "../common/report_errors.hpp"
-#include "commands.hpp"
+#include "evaluate.hpp"
 #include "options.hpp"
+#include "train.hpp"
+#include "translate.hpp"
 
 namespace translation {
 

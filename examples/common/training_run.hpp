@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file A run of a training program, from its folder to its end.
+#pragma once
+
+#include "counted.hpp"
+#include "run_options.hpp"
+#include "run_records.hpp"
+
+#include <weft/core/index.hpp>
+#include <weft/core/text.hpp>
+#include <weft/train/interrupt.hpp>
+#include <weft/train/model_config.hpp>
+#include <weft/train/run_folder.hpp>
+#include <weft/train/trainer.hpp>
+
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace examples {
+
+//! The folder of a new run, or with --resume of the one that goes on. The first rank, which
+//! `claims` it, has it for itself.
+//!
+//! **Errors.** SystemError, ArgumentError and FormatError, as RunFolder's and `expect_config`:
+//! where the folder holds another run, or none, or another model's.
+inline weft::train::RunFolder open_run(const std::string& path, const RunOptions& o, bool claims,
+                                       const weft::train::ModelConfig& config) {
+  auto folder = o.resume ? weft::train::RunFolder::existing(path) : weft::train::RunFolder(path);
+  if (claims) folder.claim();
+  if (claims && !o.resume) folder.expect_no_run();
+  if (o.resume) {
+    folder.expect_state();
+    weft::train::expect_config(folder, config);
+  }
+  return folder;
+}
+
+//! How a run has ended.
+struct RunEnd {
+  int status;            //!< 0, or what the program exits with where a signal ended it
+  weft::index_t epochs;  //!< as `Trainer::epochs`
+};
+
+//! Trains until something ends the run; a signal does, whose state is then saved. All ranks call
+//! it.
+//!
+//! **Errors.** As Trainer.
+template <class Strategy, class Data, class Schedule>
+RunEnd train_run(Strategy& strategy, const Data& data, const Schedule& schedule,
+                 const weft::train::RunFolder& folder, const weft::train::TrainerSettings& settings,
+                 weft::train::TrainerHooks hooks, RunRecords& records, const RunOptions& o) {
+  std::optional<weft::train::Interrupt> interrupt(std::in_place);
+  hooks.interrupted = [&] { return interrupt->signal() != 0; };
+  weft::train::Trainer trainer(strategy, data, schedule, folder, settings, std::move(hooks));
+  if (o.resume) {
+    trainer.resume();
+    records.report.page.facts.emplace_back("shown after update",
+                                           weft::text(strategy.state().updates()));
+  }
+  const auto ended = trainer.run();
+  const int signal = interrupt->signal();
+  interrupt.reset();  // the state is saved: a signal may end what follows
+  records.write_trace(strategy);
+  if (ended != weft::train::Ended::interrupted) return {0, trainer.epochs()};
+  if (strategy.is_root()) {
+    std::fprintf(stderr, "interrupted after %s, the state is saved; go on with\n  %s%s\n",
+                 counted(strategy.state().updates(), "updates").c_str(), o.command_line.c_str(),
+                 o.resume ? "" : " --resume");
+  }
+  return {128 + weft::train::Interrupt::on_any_rank(strategy, signal), trainer.epochs()};
+}
+
+}  // namespace examples
