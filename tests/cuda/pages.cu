@@ -214,6 +214,20 @@ TEST_CASE("a GPU without pages to spare says so, and goes on when some are disca
   unsetenv("EMULATED_PAGES");
 }
 
+TEST_CASE("where a GPU has no other pages, those on their way out are waited for") {
+  Reserved array(3);
+  array.commit(0, 2);
+  if (array.device.pages().page > 4096) return;  // a real one, which has more
+  setenv("EMULATED_PAGES", "1024", 1);
+  array.write(0, 1.0f);
+  array.discard(0);
+  array.device.commit(array.piece(2), large);  // before the GPU has done that
+  unsetenv("EMULATED_PAGES");
+  array.write(2, 2.0f);
+  CHECK(array.read(2) == 2.0f);
+  CHECK(array.device.pages().held == 2 * large);
+}
+
 TEST_CASE("a GPU that had no memory for a page has pages later") {
   Cuda device;
   setenv("EMULATED_PAGES", "0", 1);

@@ -44,8 +44,8 @@ namespace detail {
 //! A page goes when all of its bytes are discarded, whatever the pieces, and once the stream has
 //! come to where that was said. Its memory then serves the next page. Where more than
 //! `most_on_their_way` bytes would wait for the stream, the host does, before it asks the GPU for
-//! more: a program that runs far ahead of its GPU would hold memory for all of its way. All calls
-//! but those of `Memory` are one thread's at a time.
+//! more: a program that runs far ahead of its GPU would hold memory for all of its way. It does,
+//! too, where the GPU has no more. All calls but those of `Memory` are one thread's at a time.
 class CudaPages {
  public:
   //! Not tuned. One layer's values or gradients, of all but the largest models.
@@ -158,10 +158,7 @@ class CudaPages {
   //! Whether there was any.
   bool give_back_unused(CudaQueue& queue) {
     discard_dropped(queue);
-    while (!retired_.empty()) {
-      expect_success(cudaEventSynchronize(retired_.front().reached), "waiting for memory");
-      end_first_retirement();
-    }
+    while (!retired_.empty()) wait_for_first_retirement();
     return release_free();
   }
 
@@ -253,21 +250,28 @@ class CudaPages {
           cudaGetLastError();  // it is no error
         }
         if (is_reached || bytes_on_their_way() > most_on_their_way) {
-          if (!is_reached) {
-            expect_success(cudaEventSynchronize(retired_.front().reached), "waiting for memory");
-            ++waits;
-          }
-          end_first_retirement();
+          if (!is_reached) ++waits;
+          wait_for_first_retirement();
           continue;
         }
       }
       CUmemGenericAllocationHandle memory{};
-      expect_driver(driver_->create(&memory, bytes_of(1), &wanted_, 0),
-                    "allocating memory of a GPU");
+      const CUresult status = driver_->create(&memory, bytes_of(1), &wanted_, 0);
+      if (status == CUDA_ERROR_OUT_OF_MEMORY && !retired_.empty()) {
+        ++waits;
+        wait_for_first_retirement();
+        continue;
+      }
+      expect_driver(status, "allocating memory of a GPU");
       held_ += page_;
       free_.push_back(memory);
     }
     return waits;
+  }
+
+  void wait_for_first_retirement() {
+    expect_success(cudaEventSynchronize(retired_.front().reached), "waiting for memory");
+    end_first_retirement();
   }
 
   void end_first_retirement() {

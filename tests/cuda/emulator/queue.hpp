@@ -19,6 +19,7 @@ struct CUstream_st : emulator::Stream {
 };
 struct CUevent_st {
   emulator::Event place;
+  int queries = 0;  // whether it was reached
 };
 struct CUgraph_st : emulator::Graph {};
 struct CUgraphExec_st : emulator::RunnableGraph {

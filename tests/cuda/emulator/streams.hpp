@@ -78,6 +78,12 @@ class Stream {
     queue_attempts([event] { return event.stream == nullptr || event.stream->advance(event); });
   }
 
+  //! Whether all that was queued before the event is done.
+  static bool has_reached(Event event) {
+    const std::lock_guard lock(one_at_a_time());
+    return event.stream == nullptr || event.stream->done_ >= event.place;
+  }
+
   //! Does all that was queued before the event, unless that waits for another rank's host. Whether
   //! it is done.
   static bool try_to_reach(Event event) {
