@@ -310,7 +310,8 @@ cudaError_t cudaMalloc(void** memory, size_t bytes) {
 }
 cudaError_t cudaFree(void* memory) {
   if (is_recording) return cudaErrorStreamCaptureUnsupported;
-  emulator::Stream::reach_all();
+  // Not for copies that another GPU makes of it.
+  emulator::Stream::reach_all_of(emulator::Memory::of_all().gpu_of(memory));
   if (emulator::Memory::of_all().free(memory)) --segments;
   return cudaSuccess;
 }
@@ -345,7 +346,7 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned
   return cudaSuccess;
 }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
-  *event = new CUevent_st;
+  *event = new CUevent_st{.gpu = current_gpu};
   return cudaSuccess;
 }
 cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, 0); }
@@ -354,7 +355,9 @@ cudaError_t cudaEventDestroy(cudaEvent_t event) {
   return cudaSuccess;
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
-  if (stream->gpu() != current_gpu) return cudaErrorInvalidResourceHandle;
+  if (stream->gpu() != current_gpu || stream->gpu() != event->gpu) {
+    return said(cudaErrorInvalidResourceHandle);
+  }
   if (stream->recording != nullptr) return cudaErrorStreamCaptureUnsupported;
   event->place = stream->here();
   event->queries = 0;

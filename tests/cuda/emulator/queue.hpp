@@ -18,7 +18,8 @@ struct CUstream_st : emulator::Stream {
   using Stream::Stream;
 };
 struct CUevent_st {
-  emulator::Event place;
+  int gpu;
+  emulator::Event place{};
   int queries = 0;  // whether it was reached
 };
 struct CUgraph_st : emulator::Graph {};
