@@ -307,6 +307,21 @@ TEST_CASE("with graphs, free memory goes back where there is no other") {
   unsetenv("EMULATED_SEGMENTS");
 }
 
+TEST_CASE("memory goes back to the GPU once what uses it has ended") {
+  Cuda device;
+  const Tensor<float, Cuda> kept(device, {1});
+  setenv("EMULATED_SEGMENTS", "2", 1);  // of which one has `kept`
+  for (const index_t pieces : {12, 24, 36}) {
+    const Tensor<float, Cuda> tensor(device, {pieces * floats});  // in the place of the one before
+    const float one = 1.0f;
+    device.upload(tensor.data(), &one, sizeof one);
+    device.for_rows(1, 1, AddOne{tensor.data()});
+    device.copy(kept.data(), tensor.data(), 4);
+  }
+  unsetenv("EMULATED_SEGMENTS");
+  CHECK(to_host(kept) == std::vector{2.0f});
+}
+
 TEST_CASE("after graphs the pool gives memory back again, unless it is kept for ranks") {
   const bool is_kept = GENERATE(false, true);
   Cuda device;

@@ -416,6 +416,35 @@ TEST_CASE("arrays that grow do not leave their old places behind") {
   }
 }
 
+TEST_CASE("before segments go back, the source waits for those who use them, once") {
+  static int waits = 0, segments = 0;
+  waits = segments = 0;
+  MemorySource source = without_room;
+  source.request = [](index_t bytes) { return ++segments, without_room.request(bytes); };
+  source.give_back = [](const Segment& segment) {
+    CHECK(waits == 1);
+    --segments;
+    without_room.give_back(segment);
+  };
+  source.wait = [](void* context) {
+    ++waits;
+    CHECK(segments == *static_cast<int*>(context));
+  };
+  int before = 3;
+  source.context = &before;
+  Arena arena(source);
+  {
+    const Memory first = arena.allocate(mebibyte), second = arena.allocate(2 * mebibyte);
+    const Memory third = arena.allocate(3 * mebibyte);
+  }
+  CHECK(waits == 0);
+  CHECK(arena.give_back_free());
+  CHECK(segments == 0);
+  CHECK(waits == 1);
+  CHECK_FALSE(arena.give_back_free());
+  CHECK(waits == 1);
+}
+
 TEST_CASE("segments that are to be kept do not go back") {
   Arena arena(without_room);
   arena.keep_segments(true);

@@ -282,10 +282,12 @@ class Arena {
 
   //! Gives whole free segments back as long as more than `most` bytes are held.
   void give_back_segments(index_t most) {
+    bool has_waited = source_.wait == nullptr;
     for (Block* block : bins_) {
       while (block != nullptr && statistics_.held > most) {
         Block* const next = block->free_next;
         if (block->previous == nullptr && block->next == nullptr) {
+          if (!std::exchange(has_waited, true)) source_.wait(source_.context);
           remove(block);
           if (block == last_) last_ = nullptr;
           const auto segment =

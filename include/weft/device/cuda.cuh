@@ -51,7 +51,7 @@ class Cuda {
   //!
   //! **Errors.** CudaError if there is no GPU, its driver is too old, or the program holds no code
   //! for it.
-  Cuda(int threads, int index) : index_(index), arena_(gpu_memory) {
+  Cuda(int threads, int index) : index_(index), arena_(gpu_memory(this)) {
     static_cast<void>(threads);
     gpu_ = index % gpus();
     was_made_ = true;
@@ -362,21 +362,26 @@ class Cuda {
   }
 
  private:
-  static constexpr MemorySource gpu_memory{
-      256,  // what cuBLASLt wants of its workspace
-      [](index_t bytes) -> Segment {
-        for (index_t size = std::max(bytes, least_segment);; size = bytes) {
-          void* memory = nullptr;
-          const cudaError_t status = cudaMalloc(&memory, static_cast<std::size_t>(size));
-          if (status != cudaErrorMemoryAllocation) {
-            detail::expect_success(status, "allocating memory of a GPU");
-            return {static_cast<std::byte*>(memory), size, size};
+  static MemorySource gpu_memory(Cuda* device) {
+    return {
+        .alignment = 256,  // what cuBLASLt wants of its workspace
+        .request = [](index_t bytes) -> Segment {
+          for (index_t size = std::max(bytes, least_segment);; size = bytes) {
+            void* memory = nullptr;
+            const cudaError_t status = cudaMalloc(&memory, static_cast<std::size_t>(size));
+            if (status != cudaErrorMemoryAllocation) {
+              detail::expect_success(status, "allocating memory of a GPU");
+              return {static_cast<std::byte*>(memory), size, size};
+            }
+            cudaGetLastError();  // an error that is told is over
+            if (size == bytes) return {};
           }
-          cudaGetLastError();  // an error that is told is over
-          if (size == bytes) return {};
-        }
-      },
-      [](const Segment& segment) { cudaFree(segment.data); }};
+        },
+        .give_back = [](const Segment& segment) { cudaFree(segment.data); },
+        // That cudaFree waits for the GPU is not promised.
+        .wait = [](void* context) { static_cast<Cuda*>(context)->synchronize(); },
+        .context = device};
+  }
 
   //! Gives the GPU the pool's free segments, unless that could wait for other ranks. Whether there
   //! were any. Nothing may be listed that uses them, and no graph have their addresses.

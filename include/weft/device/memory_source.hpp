@@ -28,7 +28,9 @@ struct MemorySource {
   //! Hears of bytes that nobody holds any more and that will be handed out again, on any thread;
   //! may not throw. Not needed.
   void (*unused)(void* context, const std::byte* data, index_t size) = nullptr;
-  void* context = nullptr;  //!< what `unused` is called with
+  //! Waits for all that uses what is free, before segments of it are given back. Not needed.
+  void (*wait)(void* context) = nullptr;
+  void* context = nullptr;  //!< what `unused` and `wait` are called with
 };
 
 //! What segments that will not grow have at least, in bytes, where the system has so many.

@@ -308,10 +308,9 @@ cudaError_t cudaMalloc(void** memory, size_t bytes) {
   ++segments;
   return cudaSuccess;
 }
+//! That it waits for the GPU no document promises.
 cudaError_t cudaFree(void* memory) {
   if (is_recording) return cudaErrorStreamCaptureUnsupported;
-  // Not for copies that another GPU makes of it.
-  emulator::Stream::reach_all_of(emulator::Memory::of_all().gpu_of(memory));
   if (emulator::Memory::of_all().free(memory)) --segments;
   return cudaSuccess;
 }
