@@ -15,6 +15,8 @@
 #include <weft/comm/launch_gpu_ranks.cuh>
 // [include]
 #include <weft/comm/nccl.cuh>
+#include <weft/device/arena.hpp>
+#include <weft/device/memory_source.hpp>
 
 #include "updates.hpp"
 
@@ -87,6 +89,11 @@ TEST_CASE("a rank that is alone connects to nobody", "[nccl]") {
       const comm::NcclDeviceCommunicator<Threads> alone(device, Nccl(threads), posted_by);
       CHECK(alone.size() == 1);
     }
+    // Nobody's kernels wait for others: memory comes and goes as without NCCL.
+    CHECK(device.has_pages());
+    for (index_t i = 2; i < 10; ++i) static_cast<void>(device.allocate(i * least_segment));
+    const ArenaStatistics statistics = device.memory().statistics();
+    CHECK(statistics.held <= 2 * statistics.peak + least_segment);
   });
 }
 

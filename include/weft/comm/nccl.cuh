@@ -230,7 +230,8 @@ class NcclDeviceCommunicator {
           host(std::move(over)),
           bell(host.split(0, host.rank())),
           listener(bell) {
-      if (host.size() > 1) detail::expect_nccl_environment();
+      if (host.size() == 1) return;
+      detail::expect_nccl_environment();
       // To free a GPU's memory waits for all its kernels, and NCCL's wait for other ranks, which
       // may be about to free theirs. Whether the driver waits so where pages go, no GPU has shown.
       device->keep_segments();

@@ -186,7 +186,7 @@ class Cuda {
     }
   }
   //! Whether what is reserved from now on has pages: yes unless it was set, or a communicator of
-  //! NCCL's was made for the device. Without, it is as what is allocated.
+  //! several ranks over NCCL was made for the device. Without, it is as what is allocated.
   void set_pages(bool on) { has_pages_ = on; }
   //! Whether it has: what is reserved then costs no memory until it is committed.
   [[nodiscard]] bool has_pages() {
