@@ -209,6 +209,7 @@ class DataParallel : public OneProcess {
       if (!D::shares_memory(to, from)) {
         copy = Tensor<float, D>(to, {n});
         to.copy(copy.data(), at(right), n * index_t{sizeof(float)});
+        from.wait_for(to);  // before it may give its gradients back, whatever happens here
       }
       ops::add_blocks(to, n, 0, ops::block_count(n), copy.empty() ? at(right) : copy.data(),
                       at(left));
