@@ -11,7 +11,7 @@
 
 #include <weft/core/index.hpp>
 #include <weft/train/memory_use.hpp>
-#include <weft/train/trainer.hpp>
+#include <weft/train/trainer_settings.hpp>
 
 #include <optional>
 #include <string>

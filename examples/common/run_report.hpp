@@ -4,7 +4,7 @@
 #pragma once
 
 #include <weft/train/report.hpp>
-#include <weft/train/trainer.hpp>
+#include <weft/train/trainer_settings.hpp>
 
 #include <string>
 #include <utility>

@@ -12,7 +12,7 @@
 #include <weft/core/text.hpp>
 #include <weft/data/basic_english.hpp>
 #include <weft/generate/sample.hpp>
-#include <weft/io/metadata_numbers.hpp>
+#include <weft/io/metadata.hpp>
 #include <weft/io/safetensors_file.hpp>
 #include <weft/nn/context.hpp>
 #include <weft/train/language_model_data.hpp>

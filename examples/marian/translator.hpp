@@ -11,7 +11,7 @@
 #include <weft/generate/beam_search.hpp>
 #include <weft/generate/greedy_search.hpp>
 #include <weft/generate/largest_logit.hpp>
-#include <weft/io/metadata_numbers.hpp>
+#include <weft/io/metadata.hpp>
 #include <weft/io/safetensors_file.hpp>
 #include <weft/nn/context.hpp>
 #include <weft/nn/criteria.hpp>

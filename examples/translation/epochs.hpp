@@ -6,7 +6,7 @@
 #include "../common/figures.hpp"
 
 #include <weft/train/progress.hpp>
-#include <weft/train/trainer.hpp>
+#include <weft/train/trainer_settings.hpp>
 
 #include <memory>
 #include <string>

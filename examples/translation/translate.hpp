@@ -16,7 +16,7 @@
 #include <weft/data/token_rows.hpp>
 #include <weft/generate/beam_search.hpp>
 #include <weft/generate/search_settings.hpp>
-#include <weft/io/metadata_numbers.hpp>
+#include <weft/io/metadata.hpp>
 #include <weft/io/safetensors_file.hpp>
 #include <weft/optim/adam.hpp>
 #include <weft/train/model_config.hpp>

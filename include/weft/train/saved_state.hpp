@@ -16,7 +16,7 @@
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/text.hpp>
-#include <weft/io/metadata_numbers.hpp>
+#include <weft/io/metadata.hpp>
 #include <weft/io/safetensors_file.hpp>
 #include <weft/io/safetensors_layout.hpp>
 #include <weft/nn/parameter_layout.hpp>

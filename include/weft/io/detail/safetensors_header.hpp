@@ -8,21 +8,18 @@
 #include <weft/core/text.hpp>
 #include <weft/io/detail/messages.hpp>
 #include <weft/io/dtype.hpp>
+#include <weft/io/metadata.hpp>
 
 #include <nlohmann/json.hpp>
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace weft::io {
-
-//! Remarks about a file, by name.
-using Metadata = std::map<std::string, std::string>;
 
 //! A tensor of a file: what it is and where it lies.
 struct TensorEntry {

@@ -1,18 +1,21 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
-//! @file Numbers among the metadata of a file.
+//! @file What is remarked about a file beside its tensors.
 #pragma once
 
 #include <charconv>
 #include <concepts>
+#include <map>
 #include <string>
 #include <system_error>
 
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
-#include <weft/io/detail/safetensors_header.hpp>
 
 namespace weft::io {
+
+//! Remarks about a file, by name.
+using Metadata = std::map<std::string, std::string>;
 
 namespace detail {
 
