@@ -3,6 +3,7 @@
 """Tests tools/convert, on files that tests/reference/interchange.py had PyTorch and Hugging Face
 write."""
 import contextlib
+import errno
 import importlib.machinery
 import importlib.util
 import io
@@ -216,9 +217,10 @@ class Torch(WithFolder):
 
         def parts():
             yield b"a part"
-            raise OSError("no space left")
-        with self.assertRaisesRegex(OSError, "no space left"):
+            raise OSError(errno.ENOSPC, "no space left")  # as file.write does: without a name
+        with self.assertRaisesRegex(OSError, "no space left") as caught:
             convert.replace(str(out), parts())
+        self.assertEqual(caught.exception.filename, os.path.realpath(out))
         self.assertEqual(list(self.folder.iterdir()), [])
 
     def test_options_that_make_no_sense_are_refused(self):
