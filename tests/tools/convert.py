@@ -230,6 +230,19 @@ class Torch(WithFolder):
         self.assertIn('has no tensor "a" to drop',
                       self.refused("torch-to-weft", path, self.folder / "out", "--drop", "a"))
 
+    def test_no_tensor_takes_the_place_of_another(self):
+        path = self.folder / "weft"
+        self.converted("torch-to-weft", DATA / "translator.torch.safetensors", path,
+                       *OPTIONS["translator"], *DROP["translator"])
+        name = "encoder.layers.0.norm1.weight"
+        self.assertIn(f'"generator.weight" cannot be called "{name}": another tensor is',
+                      self.refused("weft-to-torch", path, self.folder / "out", "--rename",
+                                   f"generator.weight={name}"))
+        # Two may swap their names.
+        self.converted("weft-to-torch", path, self.folder / "swapped",
+                       "--rename", "source_embedding.weight=target_embedding.weight",
+                       "--rename", "target_embedding.weight=source_embedding.weight")
+
 
 class Marian(WithFolder):
     def setUp(self):
