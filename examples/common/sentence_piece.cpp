@@ -15,7 +15,7 @@ namespace examples {
 Ways sentence_piece(const std::string& path) {
   const auto model = std::make_shared<weft::data::SentencePiece>(path);
   return {[model](std::string_view line) { return model->encode(line); },
-          [model](std::string_view words) { return model->decode(words); }};
+          [model](std::string_view words) { return model->decode(words); }, model->size()};
 }
 
 void train_sentence_piece(const std::string& path,

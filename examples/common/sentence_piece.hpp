@@ -16,6 +16,7 @@ namespace examples {
 //! From text to words that spaces part, and back.
 struct Ways {
   std::function<std::string(std::string_view)> split, join;
+  weft::index_t pieces = 0;  //!< of a model of SentencePiece; 0 for another
 };
 
 //! By a model of SentencePiece.

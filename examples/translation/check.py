@@ -474,6 +474,9 @@ class Translation(unittest.TestCase):
         self.assertEqual(whole.returncode, 0, whole.stderr)
         run = self.train("--subwords", codes, "--max-epochs", 1, model="parts", program=SINGLE)
         self.assertEqual(run.returncode, 0, run.stderr)
+        self.refused(self.train("--resume", "--train-subwords", 40, model="parts", program=SINGLE),
+                     "--train-subwords 40, but the run goes on with ",
+                     "parts/subwords.codes, codes of subword-nmt\n")
         codes.unlink()
         run = self.train("--resume", "--max-epochs", 2, model="parts", program=SINGLE)
         self.assertEqual(run.returncode, 0, run.stderr)
@@ -565,6 +568,12 @@ class Translation(unittest.TestCase):
                              corpus=self.corpus("more"))
             self.assertEqual(run.returncode, 0, run.stderr)
         self.assert_same_files("given", "trained", "subwords.model", "epoch-1.safetensors")
+        for pieces, status in (30, 1), (40, 0):
+            run = self.train("--train-subwords", pieces, "--max-epochs", 2, "--resume",
+                             model="trained", program=SINGLE, corpus=self.corpus("more"))
+            self.assertEqual(run.returncode, status, run.stderr)
+            self.assertEqual("--train-subwords 30, but the run goes on with " in run.stderr and
+                             "trained/subwords.model, a model of 40\n" in run.stderr, status == 1)
         self.refused(self.train("--train-subwords", 100000, model="other"), "100000 pieces",
                      "too high")
         (self.folder / "no.model").write_text("#version: 0.2\ne i\n")

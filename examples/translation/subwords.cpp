@@ -24,7 +24,8 @@ using examples::Ways;
 Ways codes(const std::string& path) {
   const auto codes = std::make_shared<weft::data::BpeCodes>(path);
   return {[codes](std::string_view line) { return codes->split(line); },
-          [](std::string_view words) { return weft::data::join_subwords(words); }};
+          [](std::string_view words) { return weft::data::join_subwords(words); },
+          /*pieces=*/0};
 }
 
 bool is_model(std::string_view path) { return path.ends_with(".model") || path.ends_with(".spm"); }
@@ -48,6 +49,7 @@ Subwords::Subwords(const weft::train::RunFolder& folder) {
     path_ = path;
     fingerprint_ = fingerprint_of(path);
     auto ways = ways_of(path);
+    pieces_ = ways.pieces;
     split_ = std::move(ways.split);
     join_ = std::move(ways.join);
     return;
@@ -100,8 +102,12 @@ void write_subwords(const weft::train::RunFolder& folder, const TrainOptions& op
 }
 
 void expect_subwords(const Subwords& subwords, const TrainOptions& options) {
-  if (options.train_subwords > 0 && !subwords.any()) {
-    throw weft::ArgumentError("--train-subwords, but the run goes on with words that are not cut");
+  if (options.train_subwords > 0 && options.train_subwords != subwords.pieces()) {
+    throw weft::ArgumentError(weft::text(
+        "--train-subwords ", options.train_subwords, ", but the run goes on with ",
+        !subwords.any()         ? "words that are not cut"
+        : subwords.pieces() > 0 ? weft::text(subwords.path(), ", a model of ", subwords.pieces())
+                                : weft::text(subwords.path(), ", codes of subword-nmt")));
   }
   if (options.subwords.empty()) return;
   const auto given = fingerprint_of(options.subwords);

@@ -34,6 +34,9 @@ class Subwords {
   //! A number that differs where the file does.
   [[nodiscard]] std::uint64_t fingerprint() const { return fingerprint_; }
 
+  //! How many pieces a model of SentencePiece has; 0 for another file, and for none.
+  [[nodiscard]] weft::index_t pieces() const { return pieces_; }
+
   //! The words of a line of text, parted by spaces.
   [[nodiscard]] std::string split(std::string_view line) const;
 
@@ -52,6 +55,7 @@ class Subwords {
  private:
   std::string path_;
   std::uint64_t fingerprint_ = 0;
+  weft::index_t pieces_ = 0;
   std::function<std::string(std::string_view)> split_, join_;
 };
 
@@ -63,7 +67,7 @@ void write_subwords(const weft::train::RunFolder& folder, const TrainOptions& op
                     const weft::data::ParallelText& training);
 
 //! **Errors.** ArgumentError, with both fingerprints, if the options name a file of subwords that
-//! is not the one with which a run goes on.
+//! is not the one with which a run goes on, or, with both, another number of pieces.
 void expect_subwords(const Subwords& subwords, const TrainOptions& options);
 
 }  // namespace translation
