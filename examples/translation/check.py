@@ -653,6 +653,12 @@ class Translation(unittest.TestCase):
     def test_texts_are_scored_as_sacrebleu_does(self):
         (self.folder / "h").write_text("the cat sat on the mat .\nhello there , world !\n")
         (self.folder / "r").write_text("the cat sat on a mat .\nhello there , world !\n")
+        self.refused(self.run_program("evaluate", "--hypotheses", self.folder / "h", "--references",
+                                      self.folder / "train.en", program=SINGLE),
+                     f"{self.folder}/h has 2 lines and {self.folder}/train.en has 300\n")
+        self.refused(self.run_program("evaluate", "--hypotheses", self.folder / "h", "--references",
+                                      self.folder / "r", "--tsv", "corpus.tsv", program=SINGLE),
+                     "are scored alone: no model translates corpus.tsv\n")
         run = self.run_program("evaluate", "--hypotheses", self.folder / "h", "--references",
                                self.folder / "r", "--tokenize", "13a", program=SINGLE)
         # sacrebleu 2.6.0: corpus_bleu with these lines

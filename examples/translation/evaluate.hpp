@@ -18,6 +18,7 @@
 #include <weft/io/lines.hpp>
 
 #include <cstdio>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -36,8 +37,18 @@ int evaluate_command(const Options& options) {
         "evaluate takes the folder of a model, or --hypotheses and --references");
   }
   if (!o.hypotheses.empty()) {
+    for (const auto* path : {&o.corpus.source, &o.corpus.target, &o.corpus.tsv, &o.corpus.json}) {
+      if (path->empty()) continue;
+      throw weft::ArgumentError(weft::text(
+          "--hypotheses and --references are scored alone: no model translates ", *path));
+    }
     hypotheses = weft::io::read_lines(o.hypotheses);
     references = weft::io::read_lines(o.references);
+    if (hypotheses.size() != references.size()) {
+      throw weft::DataError(weft::text(o.hypotheses, " has ",
+                                       counted(std::ssize(hypotheses), "lines"), " and ",
+                                       o.references, " has ", references.size()));
+    }
     if (hypotheses.empty() && references.empty()) {
       throw weft::DataError(
           weft::text(o.hypotheses, " and ", o.references, ": there are no lines to score"));
