@@ -51,6 +51,12 @@ def main(program):
             "weight: F32 (1, 3) here, F32 (3) there", "gain: only in the second"], lines
         assert any("1 NOT FINITE" in line for line in inspect(other)[1])
 
+        nans = [write(name, file_of({"gain": ([2], [0, 0])})[:-4] + struct.pack("<I", bits))
+                for name, bits in (("signalling", 0x7F800001), ("quiet", 0x7FC00001))]
+        status, lines, _ = inspect(*nans)
+        assert status == 1 and lines == [
+            "gain: 1 of 2 elements differ, by nan at most: nan and nan"], lines
+
         status, _, error = inspect(write("cut", file_of({"bias": ([2], [1.0, 2.0])})[:-1]))
         assert status == 2 and "bytes after its header" in error, error
         status, _, error = inspect(str(pathlib.Path(folder, "none")))
