@@ -223,6 +223,17 @@ class Translation(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertEqual(run.stderr.count("cannot write /dev/full"), 1, run.stderr)
 
+    def test_a_line_that_was_cut_off_does_not_spoil_the_next(self):
+        log = self.folder / "log"
+        self.assertEqual(self.train("--max-epochs", 1, "--log", log, program=SINGLE).returncode, 0)
+        first, = log.read_text().splitlines()
+        for epoch, there, lines in (2, first + '\n{"upda', 3), (3, first + "\n", 2), (4, "", 1):
+            log.write_text(there)
+            run = self.train("--max-epochs", epoch, "--log", log, "--resume", program=SINGLE)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            got = log.read_text().splitlines()
+            self.assertEqual((len(got), json.loads(got[-1])["epoch"]), (lines, epoch), got)
+
     def on_terminal(self, columns, *arguments):
         """What a terminal of some columns receives, without moves and colours."""
         ours, theirs = pty.openpty()
