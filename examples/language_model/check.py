@@ -155,6 +155,14 @@ class LanguageModel(unittest.TestCase):
         self.assertNotEqual(drawn[0], drawn[2])
         self.refused(self.run_program(SINGLE, "generate", self.folder / "model", "--prompt",
                                       "Xyzzy plugh"), 'knows no word of the prompt "Xyzzy plugh"')
+        best = self.folder / "model/best.safetensors"
+        data = best.read_bytes()
+        header = 8 + int.from_bytes(data[:8], "little")
+        best.write_bytes(data[:header] + b"\xff" * (len(data) - header))  # NaN
+        run = self.run_program(SINGLE, "generate", self.folder / "model", "--prompt", "one two")
+        self.refused(run, "no word can be drawn after 2 words: the model makes numbers that are not "
+                     "finite")
+        self.assertEqual(run.stdout, "")
 
     def test_without_a_mask_words_are_looked_up(self):
         words = re.sub(r"\w+", lambda word: f"w{hash((word.start(), 1)) % 50}", counting(400))

@@ -3,6 +3,7 @@
 //! @file Writes words after a prompt.
 #pragma once
 
+#include "../common/counted.hpp"
 #include "model.hpp"
 #include "options.hpp"
 #include "texts.hpp"
@@ -21,7 +22,9 @@
 #include <weft/train/saved_model.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <span>
 #include <string>
 
@@ -74,6 +77,11 @@ int generate_command(const Options& options) {
     const auto& generator = strategy.objective().loss().generator;
     const auto last = output.output.values.slice(std::ssize(read) - 1, std::ssize(read));
     const auto logits = to_host(generator.logits(ctx, last));
+    if (!std::ranges::all_of(logits, [](float logit) { return std::isfinite(logit); })) {
+      throw weft::Error(weft::text("no word can be drawn after ",
+                                   examples::counted(std::ssize(words), "words"),
+                                   ": the model makes numbers that are not finite"));
+    }
     const auto random =
         weft::philox({static_cast<std::uint32_t>(drawn), 0, 0, 0}, weft::RandomKey(o.seed, 0));
     words.push_back(weft::generate::sample_word(logits, o.temperature, random[0] * 0x1p-32));
