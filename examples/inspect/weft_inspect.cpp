@@ -59,6 +59,14 @@ std::optional<std::vector<double>> numbers_of(const TensorEntry& tensor,
   return numbers;
 }
 
+//! A name or remark from a file that may be hostile: what would steer a terminal is a question
+//! mark.
+std::string printable(std::string said) {
+  std::ranges::replace_if(
+      said, [](unsigned char byte) { return byte < 0x20 || byte == 0x7F; }, '?');
+  return said;
+}
+
 std::string shape_text(const std::vector<index_t>& shape) {
   std::string extents;
   for (const index_t extent : shape) extents += text(extents.empty() ? "" : ", ", extent);
@@ -83,7 +91,7 @@ std::string range_text(const std::vector<double>& numbers) {
 
 void show(const SafetensorsFile& file) {
   for (const auto& [key, value] : file.metadata()) {
-    std::printf("%s: %s\n", key.c_str(), value.c_str());
+    std::printf("%s: %s\n", printable(key).c_str(), printable(value).c_str());
   }
   std::size_t width = 4;
   for (const auto& tensor : file.tensors()) width = std::max(width, tensor.name.size());
@@ -99,9 +107,9 @@ void show(const SafetensorsFile& file) {
     bytes_in_all += std::ssize(bytes);
     of_all.add(tensor.name).add(sum);
     std::printf("%-*s  %-4s  %-16s  %12lld bytes  %016llx  %s\n", static_cast<int>(width),
-                tensor.name.c_str(), text(tensor.dtype).c_str(), shape_text(tensor.shape).c_str(),
-                static_cast<long long>(bytes.size()), static_cast<unsigned long long>(sum),
-                numbers ? range_text(*numbers).c_str() : "");
+                printable(tensor.name).c_str(), text(tensor.dtype).c_str(),
+                shape_text(tensor.shape).c_str(), static_cast<long long>(bytes.size()),
+                static_cast<unsigned long long>(sum), numbers ? range_text(*numbers).c_str() : "");
   }
   std::printf("%zu tensors, %lld elements, %lld bytes, checksum %016llx\n", file.tensors().size(),
               static_cast<long long>(elements), static_cast<long long>(bytes_in_all),
@@ -143,7 +151,7 @@ bool compare(const SafetensorsFile& a, const SafetensorsFile& b) {
   bool same = true;
   const auto say = [&](const std::string& name, const std::string& what) {
     if (what.empty()) return;
-    std::printf("%s: %s\n", name.c_str(), what.c_str());
+    std::printf("%s: %s\n", printable(name).c_str(), what.c_str());
     same = false;
   };
   for (const auto& tensor : a.tensors()) {

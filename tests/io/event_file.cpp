@@ -91,9 +91,9 @@ TEST_CASE("each of several files has a name of its own") {
 TEST_CASE("a folder that cannot be written is named") {
   const testing::TemporaryFolder folder;
   std::ofstream(folder.path("file")) << "not a folder";
-  CHECK(message_of<SystemError>([&] {
-          EventFile events(folder.path("file"));
-        }).starts_with("cannot write " + folder.path("file") + "/events.out.tfevents."));
+  CHECK_THAT(message_of<SystemError>([&] { EventFile events(folder.path("file")); }),
+             Catch::StartsWith("cannot write " + folder.path("file") + "/events.out.tfevents.") &&
+                 Catch::EndsWith(": Not a directory"));
 }
 
 }  // namespace event_file_tests

@@ -168,11 +168,13 @@ TEST_CASE("a reference that is not UTF-8 is an error that names its line; a hypo
   }
 }
 
-TEST_CASE("a smoothing value that is negative or NaN is an error") {
+TEST_CASE("a smoothing value that is negative or not finite is an error") {
   const BleuStatistics statistics = {4, 4, {2, 0, 0, 0}, {4, 3, 2, 1}};
   const double nan = std::numeric_limits<double>::quiet_NaN();
   CHECK_THROWS_AS(bleu_score(statistics, Smoothing::add_k(-1)), ArgumentError);
   CHECK_THROWS_AS(bleu_score(statistics, Smoothing::floor(nan)), ArgumentError);
+  const double infinity = std::numeric_limits<double>::infinity();
+  CHECK_THROWS_AS(bleu_score(statistics, Smoothing::add_k(infinity)), ArgumentError);
 }
 
 }  // namespace bleu_tests

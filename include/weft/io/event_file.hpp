@@ -19,6 +19,7 @@
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/text.hpp>
+#include <weft/io/file_descriptor.hpp>
 
 namespace weft::io {
 
@@ -99,6 +100,7 @@ class EventFile {
     path_ = text(folder, "/events.out.tfevents.", static_cast<index_t>(seconds_now()), ".", host,
                  ".", getpid(), ".", made++);
     file_.open(path_, std::ios::binary | std::ios::trunc);
+    if (!file_.is_open()) throw system_error("write", path_);
     write(detail::ProtobufMessage().number(1, seconds_now()).bytes(3, "brain.Event:2"));
   }
 
@@ -133,7 +135,7 @@ class EventFile {
     record += event.encoded();
     detail::append_bytes(record, detail::masked_crc32c(event.encoded()));
     if (!file_.write(record.data(), static_cast<std::streamsize>(record.size())).flush()) {
-      throw SystemError(text("cannot write ", path_));
+      throw system_error("write", path_);
     }
   }
 

@@ -66,12 +66,12 @@ struct Bleu {
 //!
 //! with precisions p = 100 matches / totals, reference length r, hypothesis length h. No match at
 //! all, or no n-gram of some order in any hypothesis, give 0.
-//! **Errors.** ArgumentError for a smoothing value that is negative or NaN.
+//! **Errors.** ArgumentError for a smoothing value that is negative or not finite.
 //! **Source.** Papineni, Roukos, Ward, Zhu 2002; the exceptions as in sacreBLEU 2.6.
 [[nodiscard]] inline Bleu bleu_score(const BleuStatistics& statistics,
                                      Smoothing smoothing = Smoothing::exp()) {
   using Method = Smoothing::Method;
-  if (!(smoothing.value >= 0)) {
+  if (!(smoothing.value >= 0 && std::isfinite(smoothing.value))) {
     throw ArgumentError(text("bleu: the smoothing value is ", smoothing.value));
   }
   Bleu bleu;
