@@ -23,6 +23,9 @@ loader = importlib.machinery.SourceFileLoader("convert", str(SCRIPT))
 convert = importlib.util.module_from_spec(importlib.util.spec_from_loader("convert", loader))
 loader.exec_module(convert)
 
+import convert_files  # noqa: E402
+import convert_marian  # noqa: E402
+
 DATA = pathlib.Path(__file__).resolve().parent / "data"
 NAMES = json.loads((DATA / "names.json").read_text())
 OPTIONS = {
@@ -72,14 +75,14 @@ class WithFolder(unittest.TestCase):
 class Numbers(unittest.TestCase):
     def test_float16_is_exact(self):
         every = struct.pack("<65536H", *range(65536))
-        wide = struct.unpack("<65536f", convert.from_float16(every))
+        wide = struct.unpack("<65536f", convert_files.from_float16(every))
         for should, is_ in zip(struct.unpack("<65536e", every), wide):
             self.assertTrue(should == is_ or (math.isnan(should) and math.isnan(is_)))
         self.assertEqual(struct.pack("<f", wide[0x8000]), struct.pack("<f", -0.0))
 
     def test_bfloat16_is_exact(self):
         every = struct.pack("<65536H", *range(65536))
-        wide = struct.unpack("<65536I", convert.from_bfloat16(every))
+        wide = struct.unpack("<65536I", convert_files.from_bfloat16(every))
         self.assertEqual(list(wide), [number << 16 for number in range(65536)])
 
 
@@ -96,7 +99,7 @@ class Torch(WithFolder):
             out = self.folder / "out"
             said = self.converted("weft-to-torch", DATA / f"{name}.weft.safetensors", out, *options)
             self.assertEqual(said, "")
-            is_, should = convert.read(str(out)), convert.read(
+            is_, should = convert_files.read(str(out)), convert_files.read(
                 str(DATA / f"{name}.torch.safetensors"))
             for dropped in DROP[name][1:]:
                 del should.tensors[dropped]
@@ -109,26 +112,26 @@ class Torch(WithFolder):
 
     def test_there_and_back_changes_no_byte(self):
         for name, options in OPTIONS.items():
-            weft = convert.read(str(DATA / f"{name}.weft.safetensors"))
+            weft = convert_files.read(str(DATA / f"{name}.weft.safetensors"))
             there, back = self.folder / "there", self.folder / "back"
             ours = self.folder / "ours"  # with what else weft writes into a file
-            convert.write(str(ours), weft.tensors, {"format": "pt", "longest": "9", "words": "ä"})
+            convert_files.write(str(ours), weft.tensors, {"format": "pt", "longest": "9", "words": "ä"})
             self.converted("weft-to-torch", ours, there, *options)
             self.converted("torch-to-weft", there, back, *options)
             self.assertEqual(back.read_bytes(), ours.read_bytes())
 
     def test_there_and_back_without_biases_in_attention_and_without_final_norms(self):
-        weft = convert.read(str(DATA / "nn_transformer.weft.safetensors"))
+        weft = convert_files.read(str(DATA / "nn_transformer.weft.safetensors"))
         biases = [f"attention.{part}.bias" for part in ("query", "key", "value", "output")]
         without = {name: tensor for name, tensor in weft.tensors.items()
                    if not name.endswith(tuple(biases)) and ".norm." not in name[:13]}
         self.assertEqual(len(weft.tensors) - len(without), 6 * 4 + 4)
         ours, there, back = (self.folder / name for name in ("ours", "there", "back"))
-        convert.write(str(ours), without, weft.metadata)
+        convert_files.write(str(ours), without, weft.metadata)
         said = self.converted("weft-to-torch", ours, there)
         self.assertIn("attention has no biases", said)
         self.assertIn("no norms behind its stacks", said)
-        torch = convert.read(str(there)).tensors
+        torch = convert_files.read(str(there)).tensors
         should = {name: tuple(shape) for name, shape in NAMES["nn_transformer"].items()
                   if name[:13] not in ("encoder.norm.", "decoder.norm.")}
         self.assertEqual({name: tensor.shape for name, tensor in torch.items()}, should)
@@ -143,36 +146,36 @@ class Torch(WithFolder):
         self.assertIn('"decoder.layers.1.multihead_attn.out_proj.bias" is not all 0', said)
 
     def test_all_that_does_not_fit_is_named(self):
-        tensors = convert.read(str(DATA / "nn_transformer.torch.safetensors")).tensors
-        tensors["encoder.layers.0.linear3.weight"] = convert.Tensor((1,), bytes(4))
+        tensors = convert_files.read(str(DATA / "nn_transformer.torch.safetensors")).tensors
+        tensors["encoder.layers.0.linear3.weight"] = convert_files.Tensor((1,), bytes(4))
         del tensors["decoder.layers.1.norm3.bias"]
-        tensors["encoder.norm.weight"] = convert.Tensor((11,), bytes(44))
+        tensors["encoder.norm.weight"] = convert_files.Tensor((11,), bytes(44))
         path = self.folder / "in"
-        convert.write(str(path), tensors, {})
+        convert_files.write(str(path), tensors, {})
         said = self.refused("torch-to-weft", path, self.folder / "out")
         self.assertIn('"encoder.layers.0.linear3.weight" is unknown', said)
         self.assertIn('"decoder.layers.1.norm3.bias" is missing', said)
         self.assertIn('"encoder.norm.weight" is (11,), should be (12,)', said)
-        weft = convert.read(str(DATA / "nn_transformer.weft.safetensors")).tensors
+        weft = convert_files.read(str(DATA / "nn_transformer.weft.safetensors")).tensors
         weft["value/encoder.norm.weight"] = weft.pop("encoder.norm.weight")
-        convert.write(str(path), weft, {})
+        convert_files.write(str(path), weft, {})
         said = self.refused("weft-to-torch", path, self.folder / "out")
         self.assertIn('"value/encoder.norm.weight" is unknown', said)
 
     def test_a_layer_that_is_missing_is_named(self):
         tensors = {name: tensor for name, tensor in
-                   convert.read(str(DATA / "nn_transformer.torch.safetensors")).tensors.items()
+                   convert_files.read(str(DATA / "nn_transformer.torch.safetensors")).tensors.items()
                    if not name.startswith("decoder.layers.0.")}
         path = self.folder / "in"
-        convert.write(str(path), tensors, {})
+        convert_files.write(str(path), tensors, {})
         said = self.refused("torch-to-weft", path, self.folder / "out")
         self.assertEqual(said.count("is missing"), 18)
 
     def test_embeddings_of_another_width_are_refused(self):
-        tensors = convert.read(str(DATA / "nn_transformer.torch.safetensors")).tensors
-        tensors["source_embedding.weight"] = convert.Tensor((2, 3), bytes(24))
+        tensors = convert_files.read(str(DATA / "nn_transformer.torch.safetensors")).tensors
+        tensors["source_embedding.weight"] = convert_files.Tensor((2, 3), bytes(24))
         path = self.folder / "in"
-        convert.write(str(path), tensors, {})
+        convert_files.write(str(path), tensors, {})
         self.assertIn('"source_embedding.weight" is (2, 3), should be (0, 12)',
                       self.refused("torch-to-weft", path, self.folder / "out"))
 
@@ -204,8 +207,8 @@ class Torch(WithFolder):
                        f"{{{good}, {good}}}", '{"x": ' + "[" * 100_000):
             path = self.folder / "file.safetensors"
             path.write_bytes(struct.pack("<Q", len(header)) + header.encode())
-            with self.assertRaisesRegex(convert.Refused, "is not a safetensors file"):
-                convert.read(str(path))
+            with self.assertRaisesRegex(convert_files.Refused, "is not a safetensors file"):
+                convert_files.read(str(path))
 
     def test_only_a_file_is_replaced_and_nothing_stays_of_one_that_cannot_be_written(self):
         path = DATA / "nn_transformer.torch.safetensors"
@@ -219,7 +222,7 @@ class Torch(WithFolder):
             yield b"a part"
             raise OSError(errno.ENOSPC, "no space left")  # as file.write does: without a name
         with self.assertRaisesRegex(OSError, "no space left") as caught:
-            convert.replace(str(out), parts())
+            convert_files.replace(str(out), parts())
         self.assertEqual(caught.exception.filename, os.path.realpath(out))
         self.assertEqual(list(self.folder.iterdir()), [])
 
@@ -250,7 +253,7 @@ class Marian(WithFolder):
         self.model = self.folder / "model"
         shutil.copytree(DATA / "marian", self.model)
         self.out = self.folder / "out"
-        self.weights = convert.read(str(self.model / "model.safetensors"))
+        self.weights = convert_files.read(str(self.model / "model.safetensors"))
 
     def edit(self, name, **values):
         path = self.model / name
@@ -260,19 +263,19 @@ class Marian(WithFolder):
                                     if value != "remove"}))
 
     def write_weights(self):
-        convert.write(str(self.model / "model.safetensors"), self.weights.tensors, {})
+        convert_files.write(str(self.model / "model.safetensors"), self.weights.tensors, {})
 
     def model_of(self):
         self.converted("marian-to-weft", self.model, self.out)
-        return convert.read(str(self.out / "model.safetensors"))
+        return convert_files.read(str(self.out / "model.safetensors"))
 
     def test_every_tensor_of_a_model_as_large_as_opus_mts_is_known(self):
         names = json.loads((DATA / "opus_mt_names.json").read_text())
-        rows = list(convert.marian_rows(512, 2048, 40, 6, 6))
+        rows = list(convert_marian.marian_rows(512, 2048, 40, 6, 6))
         known = {row.other: list(row.shape) for row in rows}
         known["final_logits_bias"] = [1, 40]
-        known.update({name: [40, 512] for name in convert.COPIES})
-        known.update({name: [512, 512] for name in convert.POSITIONS})
+        known.update({name: [40, 512] for name in convert_marian.COPIES})
+        known.update({name: [512, 512] for name in convert_marian.POSITIONS})
         self.assertEqual(known, names)
         self.assertEqual(len({row.weft for row in rows}), len(rows))
 
@@ -313,29 +316,29 @@ class Marian(WithFolder):
 
     def test_copies_of_the_shared_weight_and_tables_may_be_there(self):
         plain = self.model_of()
-        shared = self.weights.tensors[convert.SHARED]
-        for name in convert.COPIES:
+        shared = self.weights.tensors[convert_marian.SHARED]
+        for name in convert_marian.COPIES:
             self.weights.tensors[name] = shared
         table = [math.sin(t / 10000 ** (2 * c / 32)) if c < 16 else
                  math.cos(t / 10000 ** (2 * (c - 16) / 32)) for t in range(40) for c in range(32)]
-        for name in convert.POSITIONS:
-            self.weights.tensors[name] = convert.Tensor((40, 32), struct.pack("<1280f", *table))
+        for name in convert_marian.POSITIONS:
+            self.weights.tensors[name] = convert_files.Tensor((40, 32), struct.pack("<1280f", *table))
         self.write_weights()
         self.assertEqual(self.model_of(), plain)
 
-        del self.weights.tensors[convert.SHARED]
+        del self.weights.tensors[convert_marian.SHARED]
         self.write_weights()
         self.assertEqual(self.model_of(), plain)
 
     def test_copies_and_tables_that_differ_are_refused(self):
-        shared = self.weights.tensors[convert.SHARED]
-        self.weights.tensors["lm_head.weight"] = convert.Tensor(
+        shared = self.weights.tensors[convert_marian.SHARED]
+        self.weights.tensors["lm_head.weight"] = convert_files.Tensor(
             shared.shape, shared.data[:-4] + struct.pack("<f", 7.0))
         self.write_weights()
-        self.assertIn(f'"lm_head.weight" is not "{convert.SHARED}"',
+        self.assertIn(f'"lm_head.weight" is not "{convert_marian.SHARED}"',
                       self.refused("marian-to-weft", self.model, self.out))
         del self.weights.tensors["lm_head.weight"]
-        self.weights.tensors[convert.POSITIONS[0]] = convert.Tensor((40, 32), bytes(4 * 40 * 32))
+        self.weights.tensors[convert_marian.POSITIONS[0]] = convert_files.Tensor((40, 32), bytes(4 * 40 * 32))
         self.write_weights()
         self.assertIn("these are not sinusoids",
                       self.refused("marian-to-weft", self.model, self.out))
@@ -344,7 +347,7 @@ class Marian(WithFolder):
         tensors = self.weights.tensors
         layer = "model.decoder.layers.1"
         tensors[f"{layer}.fc3.weight"] = tensors.pop(f"{layer}.fc1.bias")
-        tensors["final_logits_bias"] = convert.Tensor((40,), bytes(160))
+        tensors["final_logits_bias"] = convert_files.Tensor((40,), bytes(160))
         self.write_weights()
         said = self.refused("marian-to-weft", self.model, self.out)
         self.assertIn('"model.decoder.layers.1.fc3.weight" is unknown', said)
