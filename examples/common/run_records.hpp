@@ -27,9 +27,10 @@ class RunRecords {
   RunRecords(const Strategy& strategy, const RunOptions& o, const std::string& title,
              const std::string& score = "")
       : report(strategy.is_root() ? o.report : "", title, o.command_line, score),
-        trace_(o.trace, strategy.rank()) {
-    if (strategy.is_root()) log_.emplace(o.log, o.tensorboard, o.resume);
-  }
+        trace_(o.trace, strategy.rank()) {}
+
+  //! Opens the log that options ask for, once nothing refuses the run.
+  void begin(const RunOptions& o) { log_.emplace(o.log, o.tensorboard, o.resume); }
 
   void after_update(const weft::train::UpdateReport& update) {
     report.after_update(update);

@@ -60,6 +60,7 @@ RunEnd train_run(Strategy& strategy, const Data& data, const Schedule& schedule,
     records.report.page.facts.emplace_back("shown after update",
                                            weft::text(strategy.state().updates()));
   }
+  if (strategy.is_root()) records.begin(o);
   const auto ended = trainer.run();
   const int signal = interrupt->signal();
   interrupt.reset();  // the state is saved: a signal may end what follows

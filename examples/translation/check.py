@@ -534,7 +534,9 @@ class Translation(unittest.TestCase):
             self.assertEqual((self.folder / "model/state.safetensors").read_bytes(), state)
         for name, was, here in (("--label-smoothing", "0.1", "0.2"), ("--chunk", "5", "6"),
                                 ("--vocabulary", "1000000", "8"), ("--seed", "1", "2")):
-            refused(name, here, said=[f"{name.removeprefix('--')} {was}, this one has {here}"])
+            refused(name, here, "--tensorboard", self.folder / "events",
+                    said=[f"{name.removeprefix('--')} {was}, this one has {here}"])
+        self.assertFalse((self.folder / "events").exists())  # of runs that were refused
         for name, given in ("lanes", 3), ("micro-batches", 2):  # three lanes need as many of these
             refused(f"--{name}", given,
                     said=[f"a run with {name.replace('-', '_')} 1, this one has {given}"])
