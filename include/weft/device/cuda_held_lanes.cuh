@@ -114,7 +114,8 @@ struct CudaHeldLanes : CudaQuadLanes<Threads, AtOnce, Tails> {
     for (int away = warp / 2; away > 0; away /= 2) {
       largest = fmaxf(largest, __shfl_xor_sync(~0u, largest, away));
     }
-    ExpSum all{largest, part.exps * ratio(part.largest, largest), part.sum};
+    // Rounded by itself: fused with the first sum below it would be another number on each lane.
+    ExpSum all{largest, __fmul_rn(part.exps, ratio(part.largest, largest)), part.sum};
 #pragma unroll
     for (int away = warp / 2; away > 0; away /= 2) {
       all.exps += __shfl_xor_sync(~0u, all.exps, away);
