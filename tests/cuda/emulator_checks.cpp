@@ -181,6 +181,36 @@ TEST_CASE("blocks of a launch do not touch what others write") {
                 words.data(), 32, 2) == "");
 }
 
+TEST_CASE("threads of a block wait before they touch what others write to global memory") {
+  const Words words(64);
+  words.fill(std::vector<std::uint32_t>(64, 5));
+  const std::string write = "st.global.u32 [%rd1], %r1;\n";
+  const std::string read =
+      "add.s32 %r5, %r1, 40;\nand.b32 %r5, %r5, 63;\nmul.wide.u32 %rd4, %r5, 4;\n"
+      "add.s64 %rd5, %rd2, %rd4;\nld.global.u32 %r6, [%rd5];\n";
+  CHECK(refusal(write + "ld.global.u32 %r6, [%rd1];\n", words.data(), 64) == "");
+  CHECK(refusal(write + "bar.sync 0;\n" + read, words.data(), 64) == "");
+  CHECK(refusal(read + "bar.sync 0;\n" + write, words.data(), 64) == "");
+  // Whichever of two warps comes first.
+  for (const std::string& body :
+       {write + "bar.warp.sync -1;\n" + read, read + "bar.warp.sync -1;\n" + write}) {
+    CHECK_THAT(refusal(body, words.data(), 64), Catch::Contains("another thread of the block"));
+  }
+  // Of one warp, and of a launch after the other.
+  const std::string read_first = "ld.global.u32 %r6, [%rd2];\n";
+  CHECK(refusal(write + "bar.warp.sync -1;\n" + read_first, words.data(), 32) == "");
+  CHECK_THAT(refusal(write + read_first, words.data(), 32),
+             Catch::Contains("another thread of the block writes"));
+  CHECK_THAT(refusal(read_first + write, words.data(), 32),
+             Catch::Contains("another thread of the block reads"));
+  run(write, words.data(), 64);
+  CHECK(refusal(read, words.data(), 64) == "");
+  // All may write the same.
+  CHECK(refusal("st.global.u32 [%rd2], 7;\n", words.data(), 64) == "");
+  CHECK_THAT(refusal("st.global.u32 [%rd2], %r1;\n", words.data(), 64),
+             Catch::Contains("another thread of the block writes something else"));
+}
+
 TEST_CASE("a counter that wraps counts blocks and is 0 again") {
   const Words words(64);
   words.fill(std::vector<std::uint32_t>(64, 0));

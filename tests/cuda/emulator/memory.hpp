@@ -133,10 +133,10 @@ class Memory {
     return find(reinterpret_cast<std::uint64_t>(data)).gpu;
   }
 
-  //! Null, or what is wrong when a block touches these bytes. Blocks of all launches have numbers
-  //! of their own.
+  //! Null, or what is wrong when a thread of a block touches these bytes. Blocks of all launches
+  //! have numbers of their own. `values`: what it writes; those of several threads may be the same.
   const char* touch(std::uint64_t address, unsigned bytes, Access access, int gpu,
-                    std::uint32_t block) {
+                    std::uint32_t block, Touch now, const std::byte* values) {
     // Most touches are where the one before was.
     static thread_local Piece last;
     static thread_local std::uint64_t as_of = 0;
@@ -158,7 +158,12 @@ class Memory {
         // A flag or a counter has put it in order.
       } else if (access == Access::read) {
         if (another(of.writer)) wrong = "bytes that another block of the launch writes";
+        if (of.writer == block && !of.write.is_atomic && conflicts(of.write, now)) {
+          wrong = "bytes that another thread of the block writes";
+        }
         if (another(of.reader)) of.reader_before = of.reader;
+        if (of.reader != block) of.read = now;
+        remember(of.read, now);
         of.reader = block;
       } else {
         if (access == Access::write) {
@@ -166,8 +171,17 @@ class Memory {
             wrong = "bytes that another block of the launch reads";
           }
           if (another(of.writer)) wrong = "bytes that another block of the launch writes too";
+          if (of.reader == block && conflicts(of.read, now)) {
+            wrong = "bytes that another thread of the block reads";
+          }
+          if (of.writer == block && conflicts(of.write, now) &&
+              std::memcmp(reinterpret_cast<const std::byte*>(address), values, bytes) != 0) {
+            wrong = "bytes to which another thread of the block writes something else";
+          }
         }
         of.writer = block;
+        of.write = now;
+        of.write.is_atomic = access == Access::atomic;
       }
       return wrong == nullptr;
     });
@@ -240,9 +254,11 @@ class Memory {
   }
 
  private:
-  //! The block that wrote a byte last, 0: none; that read it last, and another before.
+  //! The block that wrote a byte last, 0: none; that read it last, and another before. And which
+  //! threads of the two last did.
   struct History {
     std::uint32_t writer, reader, reader_before;
+    Touch write, read;
   };
   static constexpr std::uint32_t by_no_block = 1;
 

@@ -25,10 +25,10 @@ inline std::uint64_t address_of(Warp& warp, const Instruction& now, std::uint32_
 }
 
 //! Where the bytes at an address are; refuses what a GPU would, and what may go well there by
-//! chance.
+//! chance. `values`: what is written.
 template <Space S>
-std::byte* bytes_at(Warp& warp, std::uint64_t address, unsigned bytes, unsigned lane,
-                    Access access) {
+std::byte* bytes_at(Warp& warp, std::uint64_t address, unsigned bytes, unsigned lane, Access access,
+                    const std::byte* values = nullptr) {
   if (address % bytes != 0) {
     warp.refuse(
         "address " + std::to_string(address) + " is no multiple of " + std::to_string(bytes), lane);
@@ -55,8 +55,8 @@ std::byte* bytes_at(Warp& warp, std::uint64_t address, unsigned bytes, unsigned 
     if (access == Access::write) block.note_written(address, bytes, warp.thread(lane));
     return block.shared.data() + address;
   } else {
-    const char* const wrong =
-        Memory::of_all().touch(address, bytes, access, block.gpu, block.serial);
+    const char* const wrong = Memory::of_all().touch(address, bytes, access, block.gpu,
+                                                     block.serial, warp.touch(lane), values);
     if (wrong != nullptr) warp.refuse(wrong + (": " + std::to_string(bytes)) + " bytes", lane);
     return reinterpret_cast<std::byte*>(address);
   }
@@ -117,11 +117,14 @@ void store(Warp& warp, const Instruction& now, Mask lanes) {
   for (unsigned lane = 0; lane < warp_size; ++lane) {
     if ((lanes >> lane & 1u) == 0) continue;
     addresses[lane] = address_of(warp, now, now.operands[0], lane);
-    std::byte* to = bytes_at<S>(warp, addresses[lane], bytes, lane, Access::write);
-    for (unsigned e = 0; e < now.elements; ++e, to += now.element_bytes) {
-      copy_number(to, warp.at<std::byte>(now.operands[1 + e]) + lane * now.register_bytes,
+    std::byte values[2 * sizeof now.operands];  // 8 an operand
+    for (unsigned e = 0; e < now.elements; ++e) {
+      copy_number(values + e * now.element_bytes,
+                  warp.at<std::byte>(now.operands[1 + e]) + lane * now.register_bytes,
                   now.element_bytes);
     }
+    std::byte* const to = bytes_at<S>(warp, addresses[lane], bytes, lane, Access::write, values);
+    std::memcpy(to, values, bytes);
   }
   count_request<S>(warp, addresses, lanes, bytes);
 }

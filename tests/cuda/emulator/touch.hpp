@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
-//! @file Which threads touched a byte of shared memory, and whether two did so without waiting.
+//! @file Which threads touched a byte of memory, and whether two did so without waiting.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +20,28 @@ struct Touch {
   bool by_other_lanes = false, by_other_warps = false;  // as well
   bool is_atomic = false;
 };
+
+//! Whether nothing puts one touch before another, of threads of one block.
+inline bool conflicts(const Touch& before, const Touch& now) {
+  constexpr unsigned lanes = 32;
+  if (before.block_waits != now.block_waits) return false;
+  if (before.by_other_warps || before.thread / lanes != now.thread / lanes) return true;
+  if (before.warp_waits != now.warp_waits) return false;
+  return before.by_other_lanes || before.thread != now.thread;
+}
+
+//! Makes it the touch of a byte, and keeps in mind who else has touched that since all waited.
+inline void remember(Touch& of_byte, Touch now) {
+  constexpr unsigned lanes = 32;
+  if (of_byte.block_waits == now.block_waits) {
+    const bool same_warp = of_byte.thread / lanes == now.thread / lanes;
+    now.by_other_warps = of_byte.by_other_warps || !same_warp;
+    if (same_warp && of_byte.warp_waits == now.warp_waits) {
+      now.by_other_lanes = of_byte.by_other_lanes || of_byte.thread != now.thread;
+    }
+  }
+  of_byte = now;
+}
 
 //! What shared memory's bytes have been through. What was before a block began, in this launch or
 //! one before, is as what was before it waited last.
@@ -54,27 +76,6 @@ class SharedHistory {
   }
 
  private:
-  static constexpr unsigned lanes = 32;
-
-  //! Whether nothing puts one touch before the other.
-  static bool conflicts(const Touch& before, const Touch& now) {
-    if (before.block_waits != now.block_waits) return false;
-    if (before.by_other_warps || before.thread / lanes != now.thread / lanes) return true;
-    if (before.warp_waits != now.warp_waits) return false;
-    return before.by_other_lanes || before.thread != now.thread;
-  }
-
-  static void remember(Touch& of_byte, Touch now) {
-    if (of_byte.block_waits == now.block_waits) {
-      const bool same_warp = of_byte.thread / lanes == now.thread / lanes;
-      now.by_other_warps = of_byte.by_other_warps || !same_warp;
-      if (same_warp && of_byte.warp_waits == now.warp_waits) {
-        now.by_other_lanes = of_byte.by_other_lanes || of_byte.thread != now.thread;
-      }
-    }
-    of_byte = now;
-  }
-
   struct Touches {
     Touch write, read;
   };
