@@ -370,6 +370,11 @@ TEST_CASE("what a warpgroup would multiply wrongly is refused") {
       Catch::Contains("a product without wgmma.fence before it"));
   CHECK_THAT(refusal(written + show + fence + product() + "bar.sync 0;\n", words.data(), 128),
              Catch::Contains("goes on before its products are done"));
+  CHECK_THAT(refusal(written + show + fence + product() + "wgmma.wait_group.sync.aligned 0;\n",
+                     words.data(), 128),
+             Catch::Contains("waits for products of no group"));
+  CHECK_THAT(refusal(written + show + fence + product() + wait_for_products, words.data(), 96),
+             Catch::Contains("a product of fewer than four warps"));
   CHECK_THAT(refusal(written + show + fence + "setp.gt.u32 %p1, %r1, 31;\n@%p1 bra $end;\n" +
                          product() + wait_for_products + "$end:\n",
                      words.data(), 128),

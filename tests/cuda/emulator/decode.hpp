@@ -609,7 +609,7 @@ class Decoder {
     if (name == "wgmma.fence.sync.aligned") {
       now.run = begin_products;
     } else if (name == "wgmma.commit_group.sync.aligned") {
-      now.run = [](Warp&, const Instruction&, Mask) {};
+      now.run = commit_products;
     } else if (name == "wgmma.wait_group.sync.aligned" && operands[0] == "0") {
       now.run = end_products;
     } else if (name.starts_with("wgmma.mma_async.sync.aligned.m64n64k16.f32.")) {

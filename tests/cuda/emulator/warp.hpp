@@ -99,10 +99,19 @@ class Warp {
   void begin_products() { may_multiply_ = true; }
   void add_product(std::uint64_t left, std::uint64_t right) {
     if (!may_multiply_) refuse("a product without wgmma.fence before it", 0);
+    const Triple threads = block_->threads;
+    if (threads.x * threads.y * threads.z % (4 * warp_size) != 0) {
+      refuse("a product of fewer than four warps", 0);
+    }
     products_.push_back({current_, left, right});
     multiplies_ = true;
+    are_committed_ = false;
   }
-  void end_products() { may_multiply_ = multiplies_ = false; }
+  void commit_products() { are_committed_ = true; }
+  void end_products() {
+    if (multiplies_ && !are_committed_) refuse("waits for products of no group", 0);
+    may_multiply_ = multiplies_ = false;
+  }
   //! Those that this warp has come to since the barrier.
   [[nodiscard]] const std::vector<Product>& products() const { return products_; }
   void forget_products() { products_.clear(); }
@@ -178,7 +187,7 @@ class Warp {
   State state_ = State::ended;
   std::uint32_t waits_ = 0;
   std::vector<Product> products_;
-  bool may_multiply_ = false, multiplies_ = false;
+  bool may_multiply_ = false, multiplies_ = false, are_committed_ = false;
   const Instruction* current_ = nullptr;
 };
 

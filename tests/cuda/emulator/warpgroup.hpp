@@ -4,12 +4,12 @@
 //! memory.
 //!
 //! Each warp does its 16 rows of a product when it comes to it. What a GPU does meanwhile is not
-//! done, but what it would do wrong is refused: a barrier before products were waited for, a
-//! product that nothing has fenced, words that were written and not shown to the asynchronous
-//! proxy and then a barrier, warps of a group that do not come to the same products of the same
-//! factors, lanes that do not say the same of a factor. (Not: a result that is read too
-//! early. The copies of results that a compiler writes between two products would be taken for
-//! that.)
+//! done, but what it would do wrong is refused: a barrier before products were waited for, a wait
+//! for products that were not committed, a product that nothing has fenced, words that were written
+//! and not shown to the asynchronous proxy and then a barrier, warps of a group that are not four
+//! or do not come to the same products of the same factors, lanes that do not say the same of a
+//! factor. (Not: a result that is read too early. The copies of results that a compiler writes
+//! between two products would be taken for that.)
 //!
 //! **Source.** PTX ISA, NVIDIA: wgmma, its matrix descriptor, the canonical layouts of its factors.
 #pragma once
@@ -137,6 +137,8 @@ void multiply_warpgroup(Warp& warp, const Instruction& now, Mask) {
 
 //! What products are to read and write is there.
 inline void begin_products(Warp& warp, const Instruction&, Mask) { warp.begin_products(); }
+//! Those begun before are a group, which can be waited for.
+inline void commit_products(Warp& warp, const Instruction&, Mask) { warp.commit_products(); }
 //! All products are done.
 inline void end_products(Warp& warp, const Instruction&, Mask) { warp.end_products(); }
 //! What these lanes have written can be read by products.
