@@ -277,13 +277,17 @@ TEST_CASE("what a step may need is made while a kernel of another stream waits f
   CHECK(cudaFreeHost(pinned) == cudaSuccess);
 
   array.commit(0);
+  array.write(0, 0.0f);
   array.device.set_graphs(true);
+  const index_t before = array.device.launches();
   for (int step = 0; step < 3; ++step) {  // one of them makes a graph
     CHECK_FALSE(waits_for_kernels([&] {
-      array.device.for_rows(1, 1, AddOne{array.piece(0)});
+      for (int i = 0; i < 3; ++i) array.device.for_rows(1, 1, AddOne{array.piece(0) + 5});
       array.device.synchronize();
     }));
   }
+  CHECK(array.device.launches() == before + 3 + 1 + 1);
+  CHECK(array.read(0) == 9.0f);
 }
 
 TEST_CASE("with graphs, free memory goes back where there is no other") {
