@@ -658,11 +658,19 @@ struct Unrecordable {
 TEST_CASE("what cannot be recorded is an error, and the device goes on") {
   Cuda device;
   device.set_graphs(true);
+  const Tensor<float, Cuda> zeros(device, {6});
   int launches = 0;
-  device.call("a call", Unrecordable{&launches});
+  const auto queue = [&] {  // enough for a graph
+    device.clear(zeros.data(), 4);
+    device.call("a call", Unrecordable{&launches});
+    device.clear(zeros.data() + 1, 20);
+  };
+  queue();
   device.synchronize();
-  device.call("a call", Unrecordable{&launches});
+  queue();
   CHECK_THROWS_WITH(device.synchronize(), Catch::Contains("cannot be recorded"));
+  CHECK(launches == 3);  // the second while it was recorded, the third in place of that
+  CHECK(to_host(zeros) == std::vector<float>(6));
   const auto x = random_tensor(device, {5, 6}, 1);
   CHECK(to_host(x) == to_host(random_tensor(device, {5, 6}, 1)));
 }
