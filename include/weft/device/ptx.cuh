@@ -26,7 +26,9 @@ __device__ inline std::uint32_t* launched_memory() {
   extern __shared__ __align__(1024) uint4 memory[];
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
   // It does, but no document promises it, and a factor of `wgmma` elsewhere gives other numbers.
-  if (__cvta_generic_to_shared(memory) % 1024 != 0) __trap();
+  auto address = static_cast<std::uint32_t>(__cvta_generic_to_shared(memory));
+  asm("" : "+r"(address));  // to the compiler what was asked for is what is there
+  if (address % 1024 != 0) __trap();
 #endif
   return reinterpret_cast<std::uint32_t*>(memory);
 }
