@@ -27,7 +27,6 @@
 #include <weft/train/average_models.hpp>
 #include <weft/train/model_config.hpp>
 #include <weft/train/product_precision.hpp>
-#include <weft/train/run_folder.hpp>
 #include <weft/train/saved_model.hpp>
 #include <weft/train/trainer.hpp>
 #include <weft/train/translation_data.hpp>

@@ -3,6 +3,7 @@
 //! @file Models as safetensors files.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <span>

@@ -3,7 +3,6 @@
 //! @file States of runs as safetensors files: what a run goes on from with the same bits.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <set>

@@ -7,14 +7,12 @@
 #include <cmath>
 #include <concepts>
 #include <cstdint>
-#include <filesystem>
 #include <limits>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <weft/core/clock.hpp>
 #include <weft/core/error.hpp>
