@@ -5,6 +5,7 @@
 #include <weft/ops/matmul.hpp>
 
 #include <pthread.h>
+#include <atomic>
 #include <catch2/catch.hpp>
 #include <chrono>
 #include <cmath>
@@ -175,6 +176,20 @@ TEST_CASE("a product has the same bits on any team") {
       }
     }
   }
+}
+
+TEST_CASE("a team shares a product of one row whose weights come from memory, and no small one") {
+  Cpu device(2);
+  const auto parts_of = [&](index_t N, index_t K) {
+    std::atomic<int> parts = 0;
+    const ops::detail::Product product{false, true, 1, N, K, {}, {}, {}, K, K, N, false};
+    ops::detail::for_product_parts(device, product, 64, false,
+                                   [&](ops::detail::ProductPart) { ++parts; });
+    return parts.load();
+  };
+  CHECK(parts_of(512, 512) == 2);
+  CHECK(parts_of(32000, 512) == 2);
+  CHECK(parts_of(128, 128) == 1);
 }
 
 TEST_CASE("a row of a product does not depend on how many others there are") {

@@ -20,7 +20,8 @@ TEST_CASE("few rows times a transposed matrix are the product, whatever lies bet
       for (const index_t K : {0, 1, 16, 37, 64}) {
         for (const bool accumulate : {false, true}) {
           CAPTURE(M, N, K, accumulate);
-          CHECK(product_of_rows_difference(M, N, K, accumulate, multiply_few_rows<float>) == "");
+          CHECK(product_of_rows_difference(M, N, K, accumulate, multiply_few_rows<float, float>) ==
+                "");
         }
       }
     }
@@ -28,12 +29,12 @@ TEST_CASE("few rows times a transposed matrix are the product, whatever lies bet
 }
 
 TEST_CASE("a row of few is the same beside others, and so is a part of its columns") {
-  check_rows_alone(most_few_rows, 77, multiply_few_rows<float>);
+  check_rows_alone(most_few_rows, 77, multiply_few_rows<float, float>);
 }
 
 TEST_CASE("too many rows are refused") {
   CHECK(message_of<ArgumentError>([] {
-          multiply_few_rows<float>(6, 0, 0, nullptr, 0, nullptr, 0, nullptr, 0, false);
+          multiply_few_rows<float, float>(6, 0, 0, nullptr, 0, nullptr, 0, nullptr, 0, false);
         }) == "multiply_few_rows: 6 rows");
 }
 

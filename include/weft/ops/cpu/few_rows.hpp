@@ -6,6 +6,7 @@
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/simd.hpp>
+#include <weft/core/simd_narrow.hpp>
 #include <weft/core/simd_pairs.hpp>
 #include <weft/ops/cpu/tile.hpp>
 #include <weft/ops/cpu/unroll.hpp>
@@ -23,10 +24,10 @@ inline constexpr index_t most_few_rows = 5;
 //! 4 KiB ahead is asked for, since the processor does not look into the next page by itself. With
 //! more rows of A that hid less of the waiting, and 16 KiB ahead is asked to come as far as the
 //! second cache: 22 GB/s for 5 rows where it was 16, beside other work.
-template <int M, class T>
-[[gnu::always_inline]] inline void dot_row(index_t K, const T* a, index_t lda, const T* b, float* c,
+template <int M, class A, class B>
+[[gnu::always_inline]] inline void dot_row(index_t K, const A* a, index_t lda, const B* b, float* c,
                                            index_t ldc, bool accumulate) {
-  constexpr index_t ahead = 4096 / sizeof(T), far_ahead = 16384 / sizeof(T);
+  constexpr index_t ahead = 4096 / sizeof(B), far_ahead = 16384 / sizeof(B);
   simd::Floats even[M] = {}, odd[M] = {};
   const auto add = [&](simd::Floats * sums, auto k) __attribute__((always_inline)) {
     const auto row = simd::load(b, k);
@@ -54,28 +55,29 @@ template <int M, class T>
 }
 
 //! As many rows of A at a time as registers hold sums of: b is near for the others.
-template <int M, class T>
-void multiply_rows(index_t N, index_t K, const T* a, index_t lda, const T* b, index_t ldb, float* c,
+template <int M, class A, class B>
+void multiply_rows(index_t N, index_t K, const A* a, index_t lda, const B* b, index_t ldb, float* c,
                    index_t ldc, bool accumulate) {
   constexpr int fit = block_sums / 2;
-  constexpr int group = fit < 1 ? 1 : fit < M ? fit : M;
+  constexpr int group = fit < 1 ? 1 : fit < M ? fit : M, rest = M % group;
   for (index_t n = 0; n < N; ++n) {
-    const T* const row = b + n * ldb;
-    int m = 0;
-    for (; m + group <= M; m += group) {
+    const B* const row = b + n * ldb;
+    for (int m = 0; m + group <= M; m += group) {
       dot_row<group>(K, a + m * lda, lda, row, c + m * ldc + n, ldc, accumulate);
     }
-    for (; m < M; ++m) dot_row<1>(K, a + m * lda, lda, row, c + m * ldc + n, ldc, accumulate);
+    if constexpr (rest > 0) {
+      dot_row<rest>(K, a + (M - rest) * lda, lda, row, c + (M - rest) * ldc + n, ldc, accumulate);
+    }
   }
 }
 
 //! C = A B', or C += A B'.
 //!
 //! **Shapes.** a: (M, K), 1 <= M <= most_few_rows. b: (N, K). c: (M, N). Their rows lie `lda`,
-//! `ldb` and `ldc` apart. T is float, or Bfloat16Pair: two elements of each sum. An element of c
-//! depends on its rows of a and b alone, not on M or N.
-template <class T>
-void multiply_few_rows(index_t M, index_t N, index_t K, const T* a, index_t lda, const T* b,
+//! `ldb` and `ldc` apart. A is float, and B float or a number of 16 bits; or both are Bfloat16Pair:
+//! two elements of each sum. An element of c depends on its rows of a and b alone, not on M or N.
+template <class A, class B>
+void multiply_few_rows(index_t M, index_t N, index_t K, const A* a, index_t lda, const B* b,
                        index_t ldb, float* c, index_t ldc, bool accumulate) {
   switch (M) {
     case 1:

@@ -76,10 +76,12 @@ template <class F>
 void for_product_parts(Cpu& device, const Product& p, index_t unit, bool piece_by_piece,
                        const F& f) {
   constexpr index_t smallest_share = index_t{1} << 19;  // multiplications: some 5 us
+  constexpr index_t of_a_load = 16;  // multiplications that take as long as a number from memory
   const bool by_rows = p.M >= p.N;
   const index_t length = by_rows ? p.M : p.N;
   const index_t units = length < unit ? 1 : length / unit;
-  const index_t grain = smallest_share / (unit * (by_rows ? p.N : p.M) * p.K + 1) + 1;
+  const index_t uses = std::max(by_rows ? p.N : p.M, of_a_load);
+  const index_t grain = smallest_share / (unit * uses * p.K + 1) + 1;
   const auto call = [&](index_t begin, index_t end) {
     const index_t first = begin * unit;
     const index_t last = end == units ? length : end * unit;
@@ -118,20 +120,14 @@ inline void multiply_pairs(Cpu& device, const Product& p, const Bfloat16* a, con
 }
 #endif
 
-//! The product of few rows, where those of B become floats in the cache: they come from memory in
-//! half the time.
+//! The product of few rows, where numbers of B become floats as they are read: they come from
+//! memory in half the time.
 template <class Rounded>
 void multiply_widened_rows(Cpu& device, const Product& p, const Rounded* a, const Rounded* b) {
-  constexpr index_t rows_of_b = 4;
   const Converted<float, Cpu> left(device, p.M * p.K, a);
   for_product_parts(device, p, 64, false, [&](ProductPart part) {
-    const Tensor<float> right(device, {rows_of_b, p.K});
-    for (index_t n = part.column_begin; n < part.column_end; n += rows_of_b) {
-      const index_t count = std::min(rows_of_b, part.column_end - n);
-      ConvertPiece<Rounded, float>{b + n * p.K, right.data()}(CpuLanes(), 0, count * p.K);
-      multiply_few_rows(p.M, count, p.K, left.data(), p.K, right.data(), p.K, p.c.floats() + n, p.N,
-                        p.accumulate);
-    }
+    multiply_few_rows(part.rows(), part.columns(), p.K, left.data() + part.in_a(p), p.K,
+                      b + part.in_b(p), p.K, p.c.floats() + part.in_c(p), p.N, p.accumulate);
   });
 }
 
