@@ -131,10 +131,8 @@ class Translation(unittest.TestCase):
         gap = ["--source", self.folder / "gap.de", "--target", self.folder / "gap.en"]
         self.assertIn("skipped, a side without words: 1 (at 2)",
                       self.run_program("evaluate", self.folder / "model", *gap).stderr)
-        for arguments in (gap, [self.folder / "model", "--hypotheses", self.folder / "gap.en",
-                                "--references", self.folder / "gap.en"]):
-            self.refused(self.run_program("evaluate", *arguments),
-                         "the folder of a model, or --hypotheses and --references")
+        self.refused(self.run_program("evaluate", *gap),
+                     "the folder of a model, or --hypotheses and --references")
 
         for precision in ("float32", "bfloat16"):
             score = self.run_program("evaluate", self.folder / "model", "--source",
@@ -638,7 +636,8 @@ class Translation(unittest.TestCase):
                                 (["train", self.folder / "m"], "training corpus"),
                                 (["train", self.folder / "m", "--source", "a"], "none of targets"),
                                 (["train", self.folder / "m", "--max-updates", -1], "max-updates"),
-                                (["evaluate", "--hypotheses", "a"], "one is missing"),
+                                (["evaluate", "--hypotheses", "a"], "--hypotheses requires --references"),
+                                (["evaluate", "--references", "a"], "--references requires --hypotheses"),
                                 (["translate", self.folder / "nothing"], "no folder"),
                                 (["translate", self.folder], "is no folder of a model"),
                                 (["train", self.folder / "train.de" / "m", *self.corpus()],
@@ -669,9 +668,11 @@ class Translation(unittest.TestCase):
         self.refused(self.run_program("evaluate", "--hypotheses", self.folder / "h", "--references",
                                       self.folder / "train.en", program=SINGLE),
                      f"{self.folder}/h has 2 lines and {self.folder}/train.en has 300\n")
-        self.refused(self.run_program("evaluate", "--hypotheses", self.folder / "h", "--references",
-                                      self.folder / "r", "--tsv", "corpus.tsv", program=SINGLE),
-                     "are scored alone: no model translates corpus.tsv\n")
+        for name, ignored in (("folder", ["model"]), ("--tsv", ["--tsv", "corpus.tsv"]),
+                              ("--beam", ["--beam", 4]), ("--join-subwords", ["--join-subwords"])):
+            self.refused(self.run_program("evaluate", *ignored, "--hypotheses", self.folder / "h",
+                                          "--references", self.folder / "r", program=SINGLE),
+                         f"{name} excludes --hypotheses")
         run = self.run_program("evaluate", "--hypotheses", self.folder / "h", "--references",
                                self.folder / "r", "--tokenize", "13a", program=SINGLE)
         # sacrebleu 2.6.0: corpus_bleu with these lines

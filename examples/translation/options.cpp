@@ -192,10 +192,17 @@ void add_evaluate(CLI::App& app, EvaluateOptions& options) {
   app.add_option("folder", options.translate.folder, "The folder of the model");
   add_corpus(app, options.corpus, "", "corpus to translate");
   add_search(app, options.translate);
+  const auto of_a_model =
+      app.get_options([&](const CLI::Option* option) { return option != app.get_help_ptr(); });
   const std::string group = "Text files instead of a model";
-  app.add_option("--hypotheses", options.hypotheses, "Translations, one a line")->group(group);
-  app.add_option("--references", options.references, "What they should be, line by line")
-      ->group(group);
+  auto* hypotheses =
+      app.add_option("--hypotheses", options.hypotheses, "Translations, one a line")->group(group);
+  auto* references =
+      app.add_option("--references", options.references, "What they should be, line by line")
+          ->group(group);
+  hypotheses->needs(references);
+  references->needs(hypotheses);
+  for (CLI::Option* option : of_a_model) hypotheses->excludes(option);
   app.add_option("--tokenize", options.tokenize,
                  "As sacreBLEU: 13a, zh, char, none; multi-bleu: none, in its format")
       ->check(CLI::IsMember({"13a", "zh", "char", "none", "multi-bleu"}));
