@@ -16,8 +16,7 @@
 
 namespace weft::ops::detail {
 
-//! What a tile takes of C.
-inline constexpr index_t strip = 16 * widest_block;
+//! The rows that a tile takes of C.
 inline constexpr index_t tile_rows = block_sums / widest_block;
 //! What is copied of op(B) at a time, in floats: strips beside each other in the second cache,
 //! through which the rows of a tile go while the first one holds them. 384 KiB of the 512 that a

@@ -58,8 +58,7 @@ inline void multiply_part(Cpu& device, const Product& p, ProductPart part) {
   float* const c = p.c.floats() + part.in_c(p);
   if (has_few_rows(p)) {
     multiply_few_rows(part.rows(), part.columns(), p.K, a, p.K, b, p.K, c, p.N, p.accumulate);
-  } else if (reads_once && p.M <= most_skinny_rows &&
-             (WEFT_AVX512 || (multiplies_itself() && p.M * p.K <= most_of_panel))) {
+  } else if (reads_once && p.M <= most_skinny_rows && (WEFT_AVX512 || multiplies_itself())) {
     multiply_skinny(device, part.rows(), part.columns(), p.K, a, p.K, b, p.K, c, p.N, p.accumulate);
   } else if (multiplies_itself() || part.columns() == 1) {
     multiply_blocked(device, p, part);
