@@ -50,6 +50,11 @@ WEFT_INLINE FloatRegister select(IntRegister mask, FloatRegister a, FloatRegiste
   return mask ? a : b;
 }
 
+//! The floats of the same values, which are exact below 2^24.
+WEFT_INLINE FloatRegister to_floats(IntRegister x) {
+  return __builtin_convertvector(x, FloatRegister);
+}
+
 //! The square roots, rounded as std::sqrt does.
 WEFT_INLINE FloatRegister sqrt(FloatRegister x) {
 #if defined(__clang__) && WEFT_AVX512

@@ -96,6 +96,13 @@ WEFT_INLINE VectorPair<Half> select(Mask<VectorPair<Half>> mask, VectorPair<Half
   return {select(mask.first, a.first, b.first), select(mask.second, a.second, b.second)};
 }
 
+//! The floats of the same values.
+template <class Half>
+WEFT_INLINE auto to_floats(VectorPair<Half> x) {
+  const auto first = to_floats(x.first);
+  return VectorPair<std::remove_const_t<decltype(first)>>{first, to_floats(x.second)};
+}
+
 //! The square roots, rounded as std::sqrt does.
 template <class Half>
 WEFT_INLINE VectorPair<Half> sqrt(VectorPair<Half> x) {
