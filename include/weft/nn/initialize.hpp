@@ -46,7 +46,9 @@ inline void fill_sinusoids(std::span<float> values, index_t C, bool in_halves) {
 }  // namespace detail
 
 //! Fills `values` with a parameter's first values. They depend on the seed and on the parameter's
-//! place in the order of declaration, and on nothing else.
+//! number among those that are trained, in order of declaration, and on nothing else; where it is
+//! frozen on the place of its values. So what stands behind a module begins otherwise if that is
+//! frozen.
 inline void initialize(const Parameter& parameter, std::uint64_t seed, std::span<float> values) {
   const RandomKey key(seed, 0);
   const auto stream = parameter.trained ? static_cast<std::uint32_t>(parameter.slot)
