@@ -273,7 +273,7 @@ TEST_CASE("oneDNN's products have the bits of weft's own") {
   for (const Kind kind : kinds) {
     for (const auto& [M, N] : {std::pair{1, 2}, {33, 256}, {150, 70}, {300, 777}}) {
       const Factors factors(device, kind, M, N, K);
-      const auto product_by = [&](const auto& multiply) {
+      const auto product_by = [&, M = M, N = N](const auto& multiply) {
         const auto c = random_tensor(device, {M, N}, 3);
         multiply(device,
                  ops::detail::checked_product("matmul", factors.a, kind == Kind::tn, factors.b,
