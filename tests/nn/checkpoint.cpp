@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/nn/checkpoint.hpp>
 
+#include <weft/comm/launch.hpp>
 #include <weft/nn/criteria.hpp>
 #include <weft/nn/embedding.hpp>
 #include <weft/nn/encoder.hpp>
@@ -9,12 +10,14 @@
 #include <weft/nn/layer_stack.hpp>
 #include <weft/nn/sequential.hpp>
 #include <weft/parallel/chunked.hpp>
+#include <weft/parallel/distributed_data_parallel.hpp>
 #include <weft/parallel/gradient_accumulation.hpp>
 #include <weft/testing/small_translation.hpp>
 #include <weft/train/device_batch.hpp>
 
 #include <catch2/catch.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -36,6 +39,7 @@ struct Words {
   data::TranslationBatch batch;
 
   [[nodiscard]] index_t size() const { return batch.size(); }
+  [[nodiscard]] std::uint64_t fingerprint() const { return batch.source.fingerprint(); }
   [[nodiscard]] parallel::MicroBatch<TokenSequences<Cpu>, Cpu> part(Cpu& device,
                                                                     Range range) const {
     auto input = train::to_sequences(device, batch.source, range);
@@ -71,6 +75,36 @@ TEST_CASE("layers that are computed again give the same bits in less memory") {
   const auto [again, fewer] = trained<nn::Checkpoint<Layer>>();
   CHECK(again == values);
   CHECK(fewer < bytes / 2);
+}
+
+TEST_CASE("a stack that is computed again as a whole may have parameters that ranks share") {
+  using Stack = nn::LayerStack<Layer, 3, 24, true>;
+  using Model = nn::Sequential<nn::Embedding<24>, nn::Checkpoint<Stack>>;
+  const auto objective = [] {
+    const Stack stack(Layer({.residual = 0.2f}, true));
+    return parallel::Objective<Model, Loss>(
+        Model(nn::Embedding<24>(small_vocabulary, 24, 0.1f), nn::Checkpoint<Stack>(stack)),
+        nn::LabelSmoothing(0.1f));
+  };
+  const parallel::Recipe recipe{.seed = 5, .lanes = 2, .micro_batches = 3};
+  const auto learnt = [](auto& strategy) {
+    for (std::uint32_t update = 0; update < 3; ++update) {
+      (void)strategy.step(Words{random_translations(9, update)}, 0.003);
+    }
+    [[maybe_unused]] const auto whole = strategy.whole_values();
+    return to_host(strategy.state().values());
+  };
+  Cpu device;
+  GradientAccumulation<Model, Loss> one(device, objective(), optim::Adam(), recipe);
+  const auto expected = learnt(one);
+  std::vector<int> alike(2);
+  comm::launch_threads(2, comm::Timeout(60.0), [&](comm::ThreadCommunicator& communicator) {
+    Cpu mine;
+    DistributedDataParallel<Model, Loss, Zero<3>> strategy(mine, communicator, objective(),
+                                                           optim::Adam(), recipe);
+    alike[static_cast<std::size_t>(communicator.rank())] = learnt(strategy) == expected ? 1 : 0;
+  });
+  CHECK(alike == std::vector<int>{1, 1});
 }
 
 TEST_CASE("a checkpoint does not show in the names of parameters") {

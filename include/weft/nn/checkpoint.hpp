@@ -15,6 +15,8 @@ namespace weft::nn {
 //!
 //! Names of parameters are those of the module alone: a saved model fits with and without.
 //! **Memory.** The input instead of what the module saves, which is there while its backward runs.
+//! With `Zero<3>` a rank has all parameters of a stack inside one as long as its batch takes: a
+//! stack of checkpoints, `LayerStack<Checkpoint<Layer>, ...>`, has them layer by layer.
 //! **Cost.** Its forward once more.
 //! **Source.** Chen et al. 2016; torch.utils.checkpoint.
 template <class M>
@@ -29,7 +31,7 @@ struct Checkpoint {
 
   template <class Self, class Visit>
   static constexpr void members(Self& self, Visit&& visit) {
-    visit("", self.module);
+    visit.whole("", self.module);  // whose stacks run forth again where others run back
   }
 
   template <class D>

@@ -147,6 +147,14 @@ class Walk {
     visitor_.leave();
   }
 
+  //! A module that goes through its stacks in an order of its own: their layers are no units.
+  template <class Member>
+  constexpr void whole(const char* name, Member& member) {
+    visitor_.begin_whole();
+    (*this)(name, member);
+    visitor_.end_whole();
+  }
+
   //! A use of a parameter that is declared elsewhere.
   template <class Use>
   constexpr void tie(Use& use, const Parameter& source) {
@@ -178,6 +186,8 @@ struct Visitor {
   constexpr void begin_units(int) {}
   constexpr void begin_unit() {}
   constexpr void end_unit() {}
+  constexpr void begin_whole() {}
+  constexpr void end_whole() {}
   constexpr void tie(const Parameter&, const Parameter&) {}
 };
 

@@ -79,6 +79,9 @@ struct PlaceTrained : Visitor {
   void end_unit() {
     if (--depth_ == 0) layout.units.push_back({begin_, layout.trained});
   }
+  //! Nor has one whose passes are made in another order.
+  void begin_whole() { ++depth_; }
+  void end_whole() { --depth_; }
 
  private:
   int depth_ = 0;
