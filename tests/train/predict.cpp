@@ -182,4 +182,26 @@ TEST_CASE("ranks that were given other batches hear of it, all of them") {
                  Catch::EndsWith("; each is given the whole batch, and computes its part"));
 }
 
+TEST_CASE("a rank that cannot predict its part takes the others with it, and answers no other") {
+  auto wrong = random_translations(7, 1);
+  wrong.source.tokens.back() = small_vocabulary;  // in the last rank's part
+  const auto right = random_translations(7, 2);
+  std::vector<std::vector<std::string>> heard(2);
+  const auto program = [&](ThreadCommunicator& communicator) {
+    Cpu device;
+    DistributedDataParallel<SmallModel, SmallLoss> strategy(device, communicator, small_objective(),
+                                                            optim::Adam(), small_recipe);
+    for (const auto& batch : {wrong, right}) {
+      heard[static_cast<std::size_t>(communicator.rank())].push_back(
+          message_of<Error>([&] { return train::predict(strategy, DeviceBatch(batch)); }));
+    }
+  };
+  comm::launch_threads(2, comm::Timeout(60.0), program);
+  const std::string said = text("embedding: word ", small_vocabulary);
+  for (const auto& message : {heard[0][0], heard[0][1], heard[1][1]}) {
+    CHECK_THAT(message, Catch::StartsWith("rank 1 failed: " + said));
+  }
+  CHECK_THAT(heard[1][0], Catch::StartsWith(said));
+}
+
 }  // namespace predict_tests

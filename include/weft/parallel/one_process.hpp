@@ -34,6 +34,12 @@ struct OneProcess {
   //! One.
   [[nodiscard]] static constexpr int ranks() { return 1; }
 
+  //! What `f()` returns: nobody waits for this rank.
+  template <class F>
+  static constexpr decltype(auto) together(const F& f) {
+    return f();
+  }
+
   //! Adds numbers of all ranks.
   template <class T>
   static constexpr void add_over_ranks(std::span<T>) {}

@@ -141,6 +141,12 @@ class OverRanks {
     return texts;
   }
 
+  //! What `f()` returns, as `end_all_on_failure`: for what every rank does a part of.
+  template <class F>
+  decltype(auto) together(const F& f) {
+    return end_all_on_failure(*communicator_, f);
+  }
+
  protected:
   //! **Errors.** Error while `whole_values` holds parameters, which an update would leave as they
   //! were.
@@ -149,12 +155,6 @@ class OverRanks {
     throw Error(
         "step: what whole_values() returned still lives, and an update would not reach the "
         "parameters that it holds: let its scope end before");
-  }
-
-  //! As `end_all_on_failure`.
-  template <class F>
-  decltype(auto) together(const F& f) {
-    return end_all_on_failure(*communicator_, f);
   }
 
   C* communicator_;  //!< the ranks

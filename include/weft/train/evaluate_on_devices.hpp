@@ -17,18 +17,22 @@ namespace weft::train {
 //! values, and returns when all have ended. All ranks call it.
 //!
 //! **Memory.** All values on every device; one that rounds factors holds them rounded beside that.
+//! **Errors.** What `f` throws; on one rank it ends the communicator on all of them.
 template <class Strategy, class F>
 void evaluate_on_devices(Strategy& strategy, const F& f) {
-  [[maybe_unused]] const auto whole = strategy.whole_values();
-  using Device = std::remove_reference_t<decltype(strategy.device(0))>;
-  std::vector<Tensor<float, Device>> values;
-  for (int index = 0; index < strategy.devices(); ++index) {
-    values.push_back(parallel::readable_on(strategy.device(index), strategy.state().read_values()));
-  }
-  strategy.on_devices([&](Device& device, int index) {
-    nn::Context<Device> ctx(device, values[static_cast<std::size_t>(index)].data());
-    ctx.round_weights(strategy.objective().layout());
-    f(ctx, index);
+  strategy.together([&] {
+    [[maybe_unused]] const auto whole = strategy.whole_values();
+    using Device = std::remove_reference_t<decltype(strategy.device(0))>;
+    std::vector<Tensor<float, Device>> values;
+    for (int index = 0; index < strategy.devices(); ++index) {
+      values.push_back(
+          parallel::readable_on(strategy.device(index), strategy.state().read_values()));
+    }
+    strategy.on_devices([&](Device& device, int index) {
+      nn::Context<Device> ctx(device, values[static_cast<std::size_t>(index)].data());
+      ctx.round_weights(strategy.objective().layout());
+      f(ctx, index);
+    });
   });
 }
 

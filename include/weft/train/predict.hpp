@@ -99,7 +99,7 @@ template <class T, class Strategy, class B, class Reader>
 //!
 //! **Shapes.** (N, C), where the model writes Rows<C>.
 //! **Errors.** comm::RanksDiffer if ranks were given other batches; what the model throws, on
-//! devices of DataParallel as DeviceError.
+//! devices of DataParallel as DeviceError. See `evaluate_on_devices`.
 template <class Strategy, class B>
 [[nodiscard]] std::vector<float> outputs(Strategy& strategy, const B& batch) {
   return detail::read_outputs<float>(

@@ -67,7 +67,7 @@ void gather_hypotheses(Strategy& strategy, std::vector<generate::Hypothesis>& re
 //! **Memory.** A device that rounds factors holds all weights rounded beside the values; a
 //! processor that does not, the generator's in `greedy_search`.
 //! **Errors.** ArgumentError unless batch > 0; DeviceError for what `beam_search` throws on a
-//! device, as for a source that is longer than the model's positions.
+//! device, as for a source that is longer than the model's positions. See `evaluate_on_devices`.
 template <class Strategy>
 [[nodiscard]] std::vector<generate::Hypothesis> translate(Strategy& strategy,
                                                           const data::TokenRows& source,
