@@ -7,6 +7,7 @@
 #include <weft/comm/collectives.hpp>
 #include <weft/comm/threads.hpp>
 #include <weft/core/chunks.hpp>
+#include <weft/core/error.hpp>
 #include <weft/device/cpu.hpp>
 #include <weft/nn/initialize.hpp>
 #include <weft/optim/adam.hpp>
@@ -57,6 +58,10 @@ class AveragedRanks : public parallel::OverRanks<C> {
         state_(device, objective_.layout(),
                weft::nn::initial_values(objective_.layout(), recipe.seed, objective_), optimizer) {
     recipe.check();
+    if (recipe.lanes < ranks()) {  // a rank without one has no gradients
+      throw weft::ArgumentError(
+          weft::text("AveragedRanks: ", recipe.lanes, " lanes for ", ranks(), " ranks"));
+    }
     comm::broadcast(communicator, values(), /*root=*/0, {"broadcast", "parameters"});
   }
   // [class]

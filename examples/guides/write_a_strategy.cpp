@@ -12,6 +12,7 @@
 //   one rank is GradientAccumulation, bit for bit: yes
 //   the loss of a batch fell to less than half: yes
 //   both ranks translate 3 sentences
+//   without a lane for each: rank 0: AveragedRanks: 1 lanes for 2 ranks
 
 #include "reversal.hpp"
 
@@ -23,6 +24,7 @@
 // [include]
 
 #include <cstdio>
+#include <string>
 #include <vector>
 
 // [include]
@@ -74,6 +76,19 @@ bool is_accumulation() {
   return equal;
 }
 
+//! What two ranks say of a recipe with one lane.
+std::string refusal() {
+  try {
+    comm::launch_threads(2, comm::default_timeout, [&](comm::ThreadCommunicator& rank) {
+      Cpu device;
+      const Train train(device, rank, objective(), optim::Adam(), {}, /*period=*/4);
+    });
+  } catch (const comm::RankError& error) {
+    return error.message();
+  }
+  return "nothing";
+}
+
 int main() {
   std::vector<float> after_8[2], after_9[2];
   double first = 0.0, last = 0.0;
@@ -113,4 +128,5 @@ int main() {
               translations[0].size() == translations[1].size()
                   ? static_cast<int>(translations[0].size())
                   : -1);
+  std::printf("without a lane for each: %s\n", refusal().c_str());
 }
