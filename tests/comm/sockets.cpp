@@ -260,6 +260,24 @@ TEST_CASE("without rank 0 the others say so") {
         }) == text("rank 0 at localhost:", port, " has not answered rank 1 within 1 s"));
 }
 
+TEST_CASE("whoever has rank 0's port and is not rank 0 is no rank that is late") {
+  for (const std::string said : {"", "SSH-2.0-OpenSSH_9.2\r\n"}) {
+    const auto listener = comm::detail::listen_on(0);
+    const int port = comm::detail::port_of(listener);
+    std::jthread stranger([&] {
+      const auto guest = comm::detail::accept_one(listener, moment_after(patience));
+      char hello[24];
+      if (guest && comm::detail::receive_all(*guest, hello, sizeof hello, moment_after(patience))) {
+        comm::detail::send_all(*guest, said.data(), said.size(), moment_after(patience));
+      }
+    });
+    CHECK(message_of<CommunicatorAborted>([&] {
+            SocketCommunicator(1, 2, "localhost", port, patience);
+          }) == text("no rank 0 at localhost:", port,
+                     ": it has ended, or another program has that port"));
+  }
+}
+
 TEST_CASE("a name that nobody knows may be announced yet") {
   const auto began = std::chrono::steady_clock::now();
   CHECK_THAT(message_of<ArgumentError>(

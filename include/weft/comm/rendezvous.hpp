@@ -156,9 +156,12 @@ class Rendezvous {
     const auto listener = listen_on(0);
     auto first = connect_to(address_, port_, deadline_);
     const auto lost = [&] {
+      const bool is_late = std::chrono::steady_clock::now() >= deadline_;
       return CommunicatorAborted(
-          0, text("rank 0 at ", address_, ":", port_, " has not answered rank ", rank_, " within ",
-                  timeout_.count(), " s"));
+          0, is_late ? text("rank 0 at ", address_, ":", port_, " has not answered rank ", rank_,
+                            " within ", timeout_.count(), " s")
+                     : text("no rank 0 at ", address_, ":", port_,
+                            ": it has ended, or another program has that port"));
     };
     if (!first) throw lost();
     deadline_ = moment_after(timeout_);  // rank 0 was there, and waits no longer than that
