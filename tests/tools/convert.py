@@ -233,6 +233,19 @@ class Torch(WithFolder):
         self.assertIn('has no tensor "a" to drop',
                       self.refused("torch-to-weft", path, self.folder / "out", "--drop", "a"))
 
+    def test_what_is_dropped_may_be_of_any_type(self):
+        path = self.folder / "in"
+        tensors = {name: ("F32", tensor.shape, tensor.data) for name, tensor in convert_files.read(
+            str(DATA / "nn_transformer.torch.safetensors")).tensors.items()}
+        file_of(path, {**tensors, "mask": ("BOOL", [2, 2], bytes(4)),
+                       "position_ids": ("I64", [1], bytes(8))})
+        self.assertIn('"position_ids" is I64',
+                      self.refused("torch-to-weft", path, self.folder / "out", "--drop", "mask"))
+        self.converted("torch-to-weft", path, self.folder / "out", "--drop", "mask",
+                       "--drop", "position_ids")
+        self.assertEqual((self.folder / "out").read_bytes(),
+                         (DATA / "nn_transformer.weft.safetensors").read_bytes())
+
     def test_no_tensor_takes_the_place_of_another(self):
         path = self.folder / "weft"
         self.converted("torch-to-weft", DATA / "translator.torch.safetensors", path,

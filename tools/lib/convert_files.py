@@ -69,7 +69,8 @@ def named(path: str) -> Iterator[None]:
         raise
 
 
-def read(path: str) -> File:
+def read(path: str, drop: Iterable[str] = ()) -> File:
+    """All tensors but those to drop, which may be of any type."""
     with named(path), open(path, "rb") as file:
         length = file.read(8)
         size = struct.unpack("<Q", length)[0] if len(length) == 8 else 0
@@ -93,6 +94,9 @@ def read(path: str) -> File:
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError,
             RecursionError) as error:
         raise Refused(f"{path}: is not a safetensors file") from error
+    for name in drop:
+        if entries.pop(name, None) is None:
+            raise Refused(f'{path}: has no tensor "{name}" to drop')
     tensors, faults = {}, []
     for name, (dtype, shape, begin, end) in entries.items():
         width, convert = TO_FLOAT32.get(dtype, (0, None))

@@ -87,10 +87,7 @@ def torch_names(rows: List[Row], around: List[Row], options: argparse.Namespace)
 
 
 def torch_to_weft(options: argparse.Namespace) -> None:
-    file = read(options.input)
-    for name in options.drop:
-        if file.tensors.pop(name, None) is None:
-            raise Refused(f'{file.path}: has no tensor "{name}" to drop')
+    file = read(options.input, options.drop)
     p = options.prefix
     C, F = sizes_of(file, f"{p}encoder.layers.0.self_attn.in_proj_weight",
                     f"{p}encoder.layers.0.linear1.weight", rows=3)
