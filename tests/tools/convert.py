@@ -420,8 +420,18 @@ class Marian(WithFolder):
         self.assertIn("save_pretrained", self.refused("marian-to-weft", self.model, self.out))
 
     def test_a_vocabulary_that_does_not_fit_is_refused(self):
-        self.edit("vocab.json", another=40)
-        self.assertIn("number of its own below 40",
+        path = self.model / "vocab.json"
+        words = path.read_text()
+        for number in 40, "40", [1], 1.0, True, None:
+            self.edit("vocab.json", another=number)
+            self.assertIn("number of its own below 40",
+                          self.refused("marian-to-weft", self.model, self.out))
+            path.write_text(words)
+        self.edit("vocab.json", **{"\ud800": 39})  # json escapes it
+        self.assertIn("vocab.json: is not JSON",
+                      self.refused("marian-to-weft", self.model, self.out))
+        path.write_text("[" * 100_000)
+        self.assertIn("vocab.json: is not JSON",
                       self.refused("marian-to-weft", self.model, self.out))
 
 

@@ -61,7 +61,8 @@ NOT_FOLLOWED = {"early_stopping": False, "do_sample": False, "min_length": 0,
 def read_json(path: pathlib.Path) -> dict:
     try:
         value = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
+        json.dumps(value, ensure_ascii=False).encode()  # halves of surrogate pairs are no text
+    except (ValueError, RecursionError) as error:
         raise Refused(f"{path}: is not JSON: {error}") from error
     if not isinstance(value, dict):
         raise Refused(f"{path}: should be a JSON object")
@@ -196,8 +197,8 @@ def marian_to_weft(options: argparse.Namespace) -> None:
     tensors["generator.bias"] = Tensor((V,), bias.data)
 
     words = read_json(folder / "vocab.json")
-    numbers = set(words.values())
-    if len(numbers) != len(words) or not numbers <= set(range(V)):
+    numbers = {number for number in words.values() if is_number(number, 0) and number < V}
+    if len(numbers) != len(words):
         raise Refused(f"{folder / 'vocab.json'}: should give each of its {len(words)} pieces a "
                       f"number of its own below {V}")
     metadata = {"format": "pt", "longest": str(longest), **search_metadata(folder, config)}
