@@ -579,6 +579,30 @@ TEST_CASE("a signal while the last epoch is evaluated ends the run as interrupte
   CHECK(std::ssize(course.log.losses) == batches);
 }
 
+TEST_CASE("a signal while a run that ends within an epoch is evaluated ends it as interrupted") {
+  const TemporaryFolder folder;
+  Course whole, course;
+  OneDevice<> one, first, second;
+  whole.trainer(one.strategy, folder.path("whole"), {.max_updates = 6}, whole.hooks()).run();
+  bool signal = false;
+  auto hooks = course.hooks();
+  hooks.after_epoch = [&](const EpochReport& report) { signal = report.epoch == 2; };
+  hooks.interrupted = [&] { return signal; };
+  {
+    auto trainer =
+        course.trainer(first.strategy, folder.path("run"), {.max_updates = 6}, std::move(hooks));
+    CHECK(trainer.run() == Ended::interrupted);
+    signal = false;
+    CHECK(trainer.run() == Ended::max_updates);
+  }
+  auto trainer =
+      course.trainer(second.strategy, folder.path("run"), {.max_updates = 6}, course.hooks());
+  trainer.resume();
+  CHECK(trainer.run() == Ended::max_updates);
+  CHECK(std::ssize(course.log.losses) == 6);
+  CHECK(files_in(folder.path("run")) == files_in(folder.path("whole")));
+}
+
 TEST_CASE("scores are not compared with the losses of a run that had none") {
   const TemporaryFolder folder;
   Course course;

@@ -134,7 +134,10 @@ class Trainer {
           return Ended::interrupted;  // an evaluation may take long; it is saved
       }
       if (const auto ended = finished()) {
-        if (position_.batch > 0 && !ends_within_epoch_) end_within_epoch();
+        if (position_.batch > 0 && !ends_within_epoch_) {
+          end_within_epoch();
+          if (is_interrupted()) return Ended::interrupted;  // as above
+        }
         return *ended;
       }
       const double begin = monotonic_seconds();
