@@ -136,6 +136,22 @@ TEST_CASE("where one rank cannot write its share, the old file stays") {
   CHECK(std::distance(std::filesystem::directory_iterator(folder.path("")), {}) == 1);
 }
 
+TEST_CASE("where the first rank cannot begin a file, all hear of it, and may go on") {
+  const TemporaryFolder folder;
+  std::vector<std::string> said(2);
+  on_ranks<Zero<1>>(2, [&](auto& strategy) {
+    try {
+      save_state(strategy, folder.path("missing/state"), {});
+    } catch (const Error& error) {
+      said[static_cast<std::size_t>(strategy.rank())] = error.message();
+    }
+    save_state(strategy, folder.path("state"), {});
+  });
+  CHECK_THAT(said[0], Catch::StartsWith("cannot create " + folder.path("missing/state")));
+  CHECK(said[1] == "rank 0 failed: " + said[0]);
+  CHECK(std::filesystem::exists(folder.path("state")));
+}
+
 TEST_CASE("what ranks have saved each of them finds at once") {
   const TemporaryFolder folder;
   std::vector<int> alike(2);

@@ -29,20 +29,22 @@ namespace weft::train {
 template <class Strategy>
 class FileOfRanks {
  public:
-  //! Begins the file. All ranks call it.
+  //! Begins the file. All ranks call it. What goes wrong is thrown by `commit`.
   FileOfRanks(Strategy& strategy, const std::string& path, const io::SafetensorsLayout& layout)
       : strategy_(&strategy), layout_(&layout), path_(path) {
-    if (strategy.is_root()) {
+    try_here([&] {
+      if (!strategy.is_root()) return;
       whole_.emplace(path);
       whole_->write(layout.header());
-    }
-    temporary_ = strategy.text_of_root(whole_ ? whole_->temporary() : "");
+    });
+    temporary_ = strategy.text_of_root(whole_ && failure_ == nullptr ? whole_->temporary() : "");
   }
 
   //! Writes elements `first` and following of a tensor. What goes wrong is thrown by `commit`, when
   //! all ranks are there to hear of it.
   template <class T>
   void write(std::string_view tensor, index_t first, std::span<const T> elements) {
+    if (temporary_.empty()) return;  // there is no file, and the first rank says why
     try_here([&] {
       if (!part_) part_.emplace(temporary_, path_);
       part_->write(layout_->begin(tensor) + first * index_t{sizeof(T)}, std::as_bytes(elements));
