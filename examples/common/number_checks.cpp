@@ -3,9 +3,12 @@
 #include "number_checks.hpp"
 
 #include <weft/core/index.hpp>
+#include <weft/core/text.hpp>
 
 #include <charconv>
 #include <cmath>
+#include <concepts>
+#include <cstdint>
 #include <string>
 #include <system_error>
 
@@ -14,9 +17,13 @@ namespace examples {
 namespace {
 
 //! `wanted` is what `fits` takes, in words; `type` what `--help` calls it.
-template <class Number>
-CLI::Validator check(const std::string& wanted, const std::string& type, bool (*fits)(Number)) {
+template <class Number, class Fits>
+CLI::Validator check(const std::string& wanted, const std::string& type, const Fits& fits) {
   const auto refusal = [wanted, fits](const std::string& word) -> std::string {
+    if (std::integral<Number> && word.size() > 1 && word.front() == '0') {
+      // CLI11 would read 0100 as 64.
+      return "needs " + wanted + " that does not begin with a 0, not " + word;
+    }
     Number number{};
     const char* const end = word.data() + word.size();
     const auto [stopped, error] = std::from_chars(word.data(), end, number);
@@ -37,6 +44,17 @@ CLI::Validator positive_whole_number() {
 CLI::Validator whole_number_from_0() {
   return check<weft::index_t>("0 or a positive whole number", "NONNEGATIVE",
                               [](weft::index_t number) { return number >= 0; });
+}
+
+CLI::Validator whole_number(weft::index_t least, weft::index_t most) {
+  return check<weft::index_t>(
+      weft::text("a whole number from ", least, " to ", most), weft::text(least, " to ", most),
+      [least, most](weft::index_t number) { return least <= number && number <= most; });
+}
+
+CLI::Validator seed() {
+  return check<std::uint64_t>("a whole number from 0 to 2^64 - 1", "SEED",
+                              [](std::uint64_t) { return true; });
 }
 
 CLI::Validator positive_number() {

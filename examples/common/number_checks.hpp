@@ -4,6 +4,8 @@
 //! a positive whole number, not 0".
 #pragma once
 
+#include <weft/core/index.hpp>
+
 #include <CLI/CLI.hpp>
 
 namespace examples {
@@ -13,6 +15,12 @@ CLI::Validator positive_whole_number();
 
 //! 0, 1, 2, ...
 CLI::Validator whole_number_from_0();
+
+//! From `least` to `most`.
+CLI::Validator whole_number(weft::index_t least, weft::index_t most);
+
+//! Any that 64 bits hold.
+CLI::Validator seed();
 
 //! Above 0, and finite.
 CLI::Validator positive_number();

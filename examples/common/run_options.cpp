@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "run_options.hpp"
 
+#include "number_checks.hpp"
+
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
 #include <cctype>
-#include <charconv>
 #include <string>
 #include <string_view>
 
@@ -22,14 +23,7 @@ void add_product_precision(CLI::App& app, std::string& precision, const std::str
 
 void add_seed(CLI::App& app, std::uint64_t& seed, const std::string& help,
               const std::string& group) {
-  const auto is_seed = [](const std::string& word) {
-    std::uint64_t number = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-    return error == std::errc{} && end == word.data() + word.size()
-               ? std::string{}
-               : "Value " + word + " is no whole number from 0 to 2^64 - 1";
-  };
-  app.add_option("--seed", seed, help)->check(is_seed)->group(group);
+  app.add_option("--seed", seed, help)->check(examples::seed())->group(group);
 }
 
 void add_run_options(CLI::App& app, RunOptions& o) {

@@ -33,7 +33,7 @@ void add_train(CLI::App& app, TrainOptions& o) {
       ->check(examples::positive_whole_number())
       ->group(data);
   app.add_option("--bptt", o.bptt, "Words of a column in a batch")
-      ->check(CLI::Range(1, 65536))
+      ->check(examples::whole_number(1, 65536))
       ->group(data);
 
   const std::string recipe = "Training";
@@ -71,7 +71,7 @@ void add_train(CLI::App& app, TrainOptions& o) {
   const std::string order = "How it is computed";
   app.add_option("--micro-batches", o.micro_batches,
                  "Of each replica; 0: as many as the schedule has")
-      ->check(CLI::Range(0, examples::most_parts))
+      ->check(examples::whole_number(0, examples::most_parts))
       ->group(order);
   app.add_option("--chunk", o.chunk, "Positions whose logits are in memory at once")
       ->check(examples::positive_whole_number())
@@ -119,13 +119,13 @@ Options parse_options(int argc, char** argv, const std::string& strategy, int pi
     };
     app.add_option("--ranks", options.ranks,
                    "Ranks, a device each: threads of this process, or those of mpirun")
-        ->check(CLI::Range(1, 1024))
+        ->check(examples::whole_number(1, 1024))
         ->check(whole_pipelines);
     app.add_option("--timeout", options.timeout_s, "Seconds that a rank waits for another")
         ->check(examples::positive_number());
   }
   app.add_option("--threads", options.threads, "Threads of each device")
-      ->check(CLI::Range(1, 1024));
+      ->check(examples::whole_number(1, 1024));
   auto* train = app.add_subcommand("train", "Train a model");
   train->add_option("folder", options.folder, "For the model, its vocabulary and its state")
       ->required();

@@ -45,7 +45,7 @@ int run(int argc, char** argv) {
       ->check(examples::positive_whole_number());
   app.add_option("--length-penalty", length_penalty, "length_penalty");
   app.add_option("--max-length", max_length, "max_length: most tokens, both marks included")
-      ->check(CLI::Range(3, 1 << 30));
+      ->check(examples::whole_number(3, 1 << 30));
   app.add_option("--renormalize", renormalize, "renormalize_logits");
   app.add_option("--rules", rules,
                  "When a search ends: transformers, or fairseq, which is early_stopping=True with "
@@ -54,7 +54,7 @@ int run(int argc, char** argv) {
           {"transformers", Rules::transformers}, {"fairseq", Rules::fairseq}}));
   app.add_option("--batch", batch, "Sentences that are searched together")
       ->check(examples::positive_whole_number());
-  app.add_option("--threads", threads, "Threads")->check(CLI::Range(1, 1024));
+  app.add_option("--threads", threads, "Threads")->check(examples::whole_number(1, 1024));
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -292,7 +292,14 @@ class Translation(unittest.TestCase):
                                  ("0 or a positive number", ("--rate", "nan"), ("--clip-norm", -1),
                                   ("--weight-decay", "inf")),
                                  ("a number from 0 to below 1", ("--dropout", 1),
-                                  ("--label-smoothing", -0.1))):
+                                  ("--label-smoothing", -0.1)),
+                                 ("a positive whole number that does not begin with a 0",
+                                  ("--tokens", "0600")),  # which would be octal: 384
+                                 ("a whole number from 0 to 2^64 - 1 that does not begin with a 0",
+                                  ("--seed", "010")),
+                                 ("a whole number from 0 to 65536", ("--lanes", -1)),
+                                 ("a whole number from 0 to 65536 that does not begin with a 0",
+                                  ("--micro-batches", "08"))):
             for option, value in refused:
                 self.refused(self.train(option, value), f"{option}: needs {wanted}, not {value}\n")
         self.refused(self.train("--tokens", 2**63),

@@ -85,7 +85,7 @@ void add_train(CLI::App& app, TrainOptions& o) {
       ->check(examples::positive_whole_number())
       ->group(data);
   app.add_option("--longest", o.longest, "The most tokens of a sentence, its end included")
-      ->check(CLI::Range(2, 65536))
+      ->check(examples::whole_number(2, 65536))
       ->group(data);
   app.add_option("--too-long", o.too_long, "Longer sentences: refuse, drop or truncate")
       ->transform(CLI::CheckedTransformer(too_long))
@@ -146,11 +146,11 @@ void add_train(CLI::App& app, TrainOptions& o) {
   const std::string order = "Order of sums (the numbers depend on it, not on the devices)";
   app.add_option("--lanes", o.lanes,
                  "Lanes of gradients; 0: as many as devices; with --resume as before")
-      ->check(CLI::Range(0, examples::most_parts))
+      ->check(examples::whole_number(0, examples::most_parts))
       ->group(order);
   app.add_option("--micro-batches", o.micro_batches,
                  "Parts of a batch; 0: as many as lanes; with --resume as before")
-      ->check(CLI::Range(0, examples::most_parts))
+      ->check(examples::whole_number(0, examples::most_parts))
       ->group(order);
   app.add_option("--chunk", o.chunk, "Positions whose logits are in memory at once")
       ->check(examples::positive_whole_number())
@@ -227,9 +227,9 @@ Options parse_options(int argc, char** argv, const std::string& strategy, const 
                  unit == "ranks"
                      ? "Ranks, a device each: threads of this process, or those of mpirun"
                      : "Logical devices")
-      ->check(CLI::Range(1, most_devices));
+      ->check(examples::whole_number(1, most_devices));
   app.add_option("--threads", options.threads, "Threads of each device")
-      ->check(CLI::Range(1, 1024));
+      ->check(examples::whole_number(1, 1024));
   if (unit == "ranks") {
     app.add_option("--timeout", options.timeout_s, "Seconds that a rank waits for another")
         ->check(examples::positive_number());
