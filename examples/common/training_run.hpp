@@ -14,7 +14,6 @@
 #include <weft/train/run_folder.hpp>
 #include <weft/train/trainer.hpp>
 
-#include <cstdio>
 #include <optional>
 #include <string>
 #include <utility>
@@ -66,12 +65,15 @@ RunEnd train_run(Strategy& strategy, const Data& data, const Schedule& schedule,
   interrupt.reset();  // the state is saved: a signal may end what follows
   records.write_trace(strategy);
   if (ended != weft::train::Ended::interrupted) return {0, trainer.epochs()};
-  if (strategy.is_root()) {
-    std::fprintf(stderr, "interrupted after %s, the state is saved; go on with\n  %s%s\n",
-                 counted(strategy.state().updates(), "updates").c_str(), o.command_line.c_str(),
-                 o.resume ? "" : " --resume");
-  }
   return {128 + weft::train::Interrupt::on_any_rank(strategy, signal), trainer.epochs()};
+}
+
+//! How a run that a signal has ended goes on, for people.
+template <class Strategy>
+std::string how_to_go_on(const Strategy& strategy, const RunOptions& o) {
+  return weft::text("interrupted after ", counted(strategy.state().updates(), "updates"),
+                    ", the state is saved; go on with\n  ", o.command_line,
+                    o.resume ? "" : " --resume");
 }
 
 }  // namespace examples

@@ -238,7 +238,10 @@ int train_command(const Options& options, Strategy& ranks) {
       }
     }
   }
-  if (end.status != 0) return end.status;
+  if (end.status != 0) {
+    print(examples::how_to_go_on(strategy, o.run));
+    return end.status;
+  }
   if (texts.test) {
     if (!std::filesystem::exists(folder.best())) {
       throw weft::Error("there is no best model to test: no epoch's validation loss was a number");

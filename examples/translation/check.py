@@ -232,8 +232,9 @@ class Translation(unittest.TestCase):
             got = log.read_text().splitlines()
             self.assertEqual((len(got), json.loads(got[-1])["epoch"]), (lines, epoch), got)
 
-    def on_terminal(self, columns, *arguments):
-        """What a terminal of some columns receives, without moves and colours."""
+    def on_terminal(self, columns, *arguments, status=0, after=lambda process: None):
+        """What a terminal of some columns receives, without moves and colours; `after` is called
+        with the process as soon as it has received something."""
         ours, theirs = pty.openpty()
         fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
         environment = dict(os.environ, TERM="xterm")
@@ -245,10 +246,11 @@ class Translation(unittest.TestCase):
             try:
                 while part := os.read(ours, 4096):
                     received += part
+                    after(process)
             except OSError:
                 pass  # its other end is closed
         os.close(ours)
-        self.assertEqual(process.returncode, 0, received)
+        self.assertEqual(process.returncode, status, received)
         return re.sub(r"\x1b\[[0-9;]*[mK]", "", received.decode())
 
     def test_a_terminal_of_20_columns_has_room_for_the_progress(self):
@@ -260,6 +262,17 @@ class Translation(unittest.TestCase):
         self.assertIn("\nBLEU of the validation corpus", shown)
         shown = self.on_terminal(20, "train", "--help")
         self.assertIn("--valid-source", shown)
+
+    def test_what_an_interrupted_run_says_stands_below_the_progress(self):
+        sent = []
+
+        def interrupt(process):
+            if not sent and (self.folder / "model/epoch-2.safetensors").exists():
+                sent.append(process.send_signal(signal.SIGINT))
+        shown = self.on_terminal(80, "train", self.folder / "model", *self.corpus(), "--tokens",
+                                 300, status=128 + signal.SIGINT, after=interrupt)
+        self.assertRegex(shown, r"[^\r\n]\r\ninterrupted after \d+ updates, the state is saved; go on "
+                                r"with\r\n  [^\r\n]* --resume\r\n$")
 
     def test_a_run_that_has_ended_says_so_again(self):
         summary, page = self.folder / "summary.json", self.folder / "run.html"

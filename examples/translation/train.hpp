@@ -160,7 +160,10 @@ int train_command(const Options& options, Strategy& devices) {
                                         .facts = facts},
                                        hooks, records, o.run);
   progress.end_epoch();
-  if (end.status != 0) return end.status;
+  if (end.status != 0) {
+    print(examples::how_to_go_on(strategy, o.run));
+    return end.status;
+  }
 
   const auto epochs = folder.epochs(end.epochs, o.average);
   if (!epochs.empty()) {
