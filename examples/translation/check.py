@@ -274,6 +274,13 @@ class Translation(unittest.TestCase):
         self.assertRegex(shown, r"[^\r\n]\r\ninterrupted after \d+ updates, the state is saved; go on "
                                 r"with\r\n  [^\r\n]* --resume\r\n$")
 
+    def test_the_progress_of_a_run_that_goes_on_begins_where_it_was(self):
+        for more, said in (("--max-updates", 2), r"epoch 1: +67% 2/3 "), (
+                ("--max-epochs", 1, "--resume"), r"epoch 1: 100% 3/3 "):
+            run = self.train(*more, program=SINGLE)
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertRegex(run.stderr, said)
+
     def test_a_run_that_has_ended_says_so_again(self):
         summary, page = self.folder / "summary.json", self.folder / "run.html"
         run = ["--max-epochs", 2, "--summary", summary, "--report", page]

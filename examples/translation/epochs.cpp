@@ -41,7 +41,8 @@ void EpochProgress::after_update(const weft::train::UpdateReport& update) {
   if (bar_ == nullptr) {
     bar_ = std::make_unique<weft::train::Progress>(
         weft::text("epoch ", update.epoch), update.batches_in_epoch,
-        weft::train::ProgressOptions{.line_interval_s = 60, .unit = "update"});
+        weft::train::ProgressOptions{
+            .line_interval_s = 60, .unit = "update", .done = update.batch - 1});
   }
   if (update.step.loss.tokens.value() > 0) {
     const double loss = mean(update.step.loss.loss, update.step.loss.tokens).value();

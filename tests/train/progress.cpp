@@ -131,6 +131,24 @@ TEST_CASE("a file gets a plain line every ten seconds and one at the end") {
         "train: 100% 50/50 [00:25<00:00,  2.00it/s, step=49]\n");
 }
 
+TEST_CASE("steps that were done before are counted, and take no time") {
+  now_s = 1000;
+  const Memory memory;
+  {
+    auto options = to(memory.file());
+    options.done = 30;
+    Progress progress("train", 50, options);
+    for (int step = 30; step < 50; ++step) {
+      now_s += 1;
+      progress.advance();
+    }
+  }
+  CHECK(memory.bytes() ==
+        "train:  80% 40/50 [00:10<00:10,  1.00it/s]\n"
+        "train: 100% 50/50 [00:20<00:00,  1.00it/s]\n"
+        "train: 100% 50/50 [00:20<00:00,  1.00it/s]\n");
+}
+
 TEST_CASE("a terminal gets a bar in one line, at most ten times a second") {
   const WithVariable term("TERM", "xterm"), color("NO_COLOR", "1");
   now_s = 0;

@@ -32,6 +32,7 @@ struct ProgressOptions {
   double bar_interval_s = 0.1;   //!< at least that long between two draws on a terminal
   double line_interval_s = 10;   //!< at least that long between two lines elsewhere
   std::string_view unit = "it";  //!< a step's name
+  index_t done = 0;              //!< steps that were done before, as where a run goes on
   //! in seconds
   double (*clock)() = monotonic_seconds;
 };
@@ -51,7 +52,9 @@ class Progress {
         options_(options),
         bar_(options.out != nullptr && is_terminal(options.out)),
         start_s_(options.clock()),
-        shown_s_(start_s_) {
+        done_(options.done),
+        shown_s_(start_s_),
+        shown_(options.done) {
     if (bar_) show(start_s_);
   }
 
@@ -89,7 +92,8 @@ class Progress {
   void finish() {
     if (std::exchange(finished_, true)) return;
     const double now_s = options_.clock();
-    steps_per_s_ = now_s > start_s_ ? static_cast<double>(done_) / (now_s - start_s_) : 0;
+    const auto steps = static_cast<double>(done_ - options_.done);
+    steps_per_s_ = now_s > start_s_ ? steps / (now_s - start_s_) : 0;
     show(now_s);
     if (bar_) write("\n");
   }
@@ -133,10 +137,10 @@ class Progress {
   bool finished_ = false;
   double start_s_;
   std::string postfix_;
-  index_t done_ = 0;
+  index_t done_;
   // When the rate was taken last, and how many steps were done then.
   double shown_s_;
-  index_t shown_ = 0;
+  index_t shown_;
   // Steps and seconds from one time to the next, averaged; their quotient is the rate.
   double recent_steps_ = 0;
   double recent_s_ = 0;
