@@ -190,6 +190,7 @@ int train_command(const Options& options, Strategy& ranks) {
   weft::train::TrainerHooks hooks;
   weft::parallel::LossSum since_line;
   double line_begin = weft::monotonic_seconds();
+  weft::index_t line_batches = 0;  // fewer than an interval where a run goes on
   weft::index_t batches_here = 0;
   hooks.after_update = [&](const weft::train::UpdateReport& update) {
     if constexpr (is_pipeline) {
@@ -197,20 +198,23 @@ int train_command(const Options& options, Strategy& ranks) {
     }
     records.after_update(update);
     since_line += update.step.loss;
+    ++line_batches;
     if (update.batch % o.log_interval != 0) return;
     const double now = weft::monotonic_seconds();
     print(weft::text("| epoch ", update.epoch, " | ", update.batch, "/", batches, " batches | lr ",
                      weft::fixed(update.rate, 2), " | ms/batch ",
-                     weft::fixed(1e3 * (now - line_begin) / static_cast<double>(o.log_interval), 2),
+                     weft::fixed(1e3 * (now - line_begin) / static_cast<double>(line_batches), 2),
                      " | ", detail::loss_text(mean(since_line.loss, since_line.tokens).value())));
     since_line = {};
     line_begin = now;
+    line_batches = 0;
   };
   hooks.after_epoch = [&](const weft::train::EpochReport& epoch) {
     print(detail::line_of(epoch));
     records.after_epoch(strategy, epoch, detail::figures_of(epoch));
     since_line = {};
     line_begin = weft::monotonic_seconds();
+    line_batches = 0;
   };
 
   const weft::optim::StepDecay schedule{.rate = o.rate, .step_size = batches, .gamma = o.decay};
