@@ -80,6 +80,11 @@ class LanguageModel(unittest.TestCase):
             self.trained(ONE_F_ONE_B, "processes", processes=2)
             self.assertEqual(self.bytes_of("processes"), expected)
 
+    def test_one_device_has_no_stages_to_compute_again(self):
+        run = self.train(SINGLE, "single", "--recompute", "always")
+        self.assertNotEqual(run.returncode, 0)
+        self.assertIn("--recompute", run.stderr)
+
     def test_replicas_end_with_the_same_file_as_fewer_would(self):
         # Two replicas of half of the micro-batches are two lanes: another order of sums.
         self.trained(REPLICAS, "threads", "--micro-batches", 4)

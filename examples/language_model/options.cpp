@@ -16,7 +16,7 @@ namespace language_model {
 
 namespace {
 
-void add_train(CLI::App& app, TrainOptions& o) {
+void add_train(CLI::App& app, TrainOptions& o, bool has_stages) {
   const std::string data = "Data";
   app.add_option("--train", o.train, "Text to train on; may be gzip")->required()->group(data);
   app.add_option("--valid", o.valid, "Text that says after each epoch how good the model is")
@@ -76,11 +76,13 @@ void add_train(CLI::App& app, TrainOptions& o) {
   app.add_option("--chunk", o.chunk, "Positions whose logits are in memory at once")
       ->check(examples::positive_whole_number())
       ->group(order);
-  app.add_option("--recompute", o.recompute,
-                 "Stages keep only their inputs: never, except-last (micro-batch), always")
-      ->transform(CLI::CheckedTransformer(recomputes).description("never, except-last, always"))
-      ->default_str("never")
-      ->group(order);
+  if (has_stages) {
+    app.add_option("--recompute", o.recompute,
+                   "Stages keep only their inputs: never, except-last (micro-batch), always")
+        ->transform(CLI::CheckedTransformer(recomputes).description("never, except-last, always"))
+        ->default_str("never")
+        ->group(order);
+  }
 
   examples::add_run_options(app, o.run);
   app.add_option("--log-interval", o.log_interval, "Batches between lines")
@@ -118,7 +120,8 @@ Options parse_options(int argc, char** argv, const std::string& strategy, int pi
                        " ranks, so that several have a multiple of that, not " + ranks;
     };
     app.add_option("--ranks", options.ranks,
-                   "Ranks, a device each: threads of this process, or those of mpirun")
+                   "Ranks that train, a device each: threads of this process, or those of "
+                   "mpirun; generate uses one device")
         ->check(examples::whole_number(1, 1024))
         ->check(whole_pipelines);
     app.add_option("--timeout", options.timeout_s, "Seconds that a rank waits for another")
@@ -129,7 +132,7 @@ Options parse_options(int argc, char** argv, const std::string& strategy, int pi
   auto* train = app.add_subcommand("train", "Train a model");
   train->add_option("folder", options.folder, "For the model, its vocabulary and its state")
       ->required();
-  add_train(*train, options.train);
+  add_train(*train, options.train, pipeline > 0);
   auto* generate = app.add_subcommand("generate", "Go on with a text");
   generate->add_option("folder", options.folder, "The folder of the model")->required();
   add_generate(*generate, options.generate);

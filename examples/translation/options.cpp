@@ -225,7 +225,8 @@ Options parse_options(int argc, char** argv, const std::string& strategy, const 
   options.devices = default_devices;
   app.add_option("--" + unit, options.devices,
                  unit == "ranks"
-                     ? "Ranks, a device each: threads of this process, or those of mpirun"
+                     ? "Ranks that train, a device each: threads of this process, or those of "
+                       "mpirun; translate and evaluate use one device"
                      : "Logical devices")
       ->check(examples::whole_number(1, most_devices));
   app.add_option("--threads", options.threads, "Threads of each device")
