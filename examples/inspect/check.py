@@ -57,9 +57,12 @@ def main(program):
         assert status == 1 and lines == [
             "gain: 1 of 2 elements differ, by nan at most: nan and nan"], lines
 
-        hostile = write("hostile", file_of({"\x1b[2Jbias": ([1], [0])}, note="one\ntwo"))
+        # U+009B is ESC [ in one character.
+        hostile = write("hostile", file_of({"\x1b[2Jbias": ([1], [0]), "\x9b2Jb\u00e4r": ([1], [0])},
+                                           note="one\ntwo"))
         status, lines, _ = inspect(hostile)
         assert status == 0 and lines[0] == "note: one?two" and lines[1].startswith("?[2Jbias "), lines
+        assert lines[2].startswith("?2Jb\u00e4r "), lines
 
         status, _, error = inspect(write("cut", file_of({"bias": ([2], [1.0, 2.0])})[:-1]))
         assert status == 2 and "bytes after its header" in error, error

@@ -14,6 +14,7 @@
 #include <weft/core/error.hpp>
 #include <weft/core/fingerprint.hpp>
 #include <weft/io/safetensors_file.hpp>
+#include <weft/io/utf8.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -22,6 +23,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 using namespace weft;
@@ -61,10 +63,15 @@ std::optional<std::vector<double>> numbers_of(const TensorEntry& tensor,
 
 //! A name or remark from a file that may be hostile: what would steer a terminal is a question
 //! mark.
-std::string printable(std::string said) {
-  std::ranges::replace_if(
-      said, [](unsigned char byte) { return byte < 0x20 || byte == 0x7F; }, '?');
-  return said;
+std::string printable(std::string_view said) {
+  std::string out;
+  while (!said.empty()) {
+    const auto [code_point, bytes] = io::decode_utf8(said);  // it is, or the file was refused
+    const bool steers = code_point < 0x20 || (code_point >= 0x7F && code_point < 0xA0);
+    out += steers ? "?" : said.substr(0, static_cast<std::size_t>(bytes));
+    said.remove_prefix(static_cast<std::size_t>(bytes));
+  }
+  return out;
 }
 
 std::string shape_text(const std::vector<index_t>& shape) {
