@@ -281,6 +281,24 @@ class Translation(unittest.TestCase):
             self.assertEqual(run.returncode, 0, run.stderr)
             self.assertRegex(run.stderr, said)
 
+    def test_a_run_that_goes_on_has_no_mean_until_it_ends_again(self):
+        average = self.folder / "model/average.safetensors"
+        self.assertEqual(self.train("--max-epochs", 1, program=SINGLE).returncode, 0)
+        before = average.read_bytes()
+        command = [SINGLE, "train", self.folder / "model", *self.corpus(), "--tokens", 600,
+                   "--warmup", 50, "--rate", 0.003, "--dropout", 0.1, "--resume"]
+        with subprocess.Popen(list(map(str, command)), stderr=subprocess.DEVNULL) as process:
+            while not (self.folder / "model/epoch-2.safetensors").exists():
+                self.assertIsNone(process.poll())
+                time.sleep(0.01)
+            process.send_signal(signal.SIGTERM)
+        self.assertFalse(average.exists())
+        run = self.run_program("translate", self.folder / "model", program=SINGLE, stdin="eins\n")
+        self.assertIn("average.safetensors before a run has ended: this is ", run.stderr)
+        run = self.train("--max-updates", 1, "--resume", program=SINGLE)  # nothing is left to do
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertNotEqual(average.read_bytes(), before)
+
     def test_a_run_that_has_ended_says_so_again(self):
         summary, page = self.folder / "summary.json", self.folder / "run.html"
         run = ["--max-epochs", 2, "--summary", summary, "--report", page]

@@ -35,6 +35,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <functional>
 #include <iterator>
 #include <optional>
@@ -125,6 +126,8 @@ int train_command(const Options& options, Strategy& devices) {
   double training_seconds = 0.0;
   weft::train::TrainerHooks hooks;
   hooks.after_update = [&](const weft::train::UpdateReport& update) {
+    // A mean of the models that there were before the run went on is none of its last ones.
+    if (reports && tokens == 0) std::filesystem::remove(folder.average());
     tokens += update.step.loss.tokens.value();
     records.after_update(update);
     progress.after_update(update);
