@@ -31,6 +31,11 @@ class PlotLog(unittest.TestCase):
                     EPOCH % (6, 5, 5), EPOCH % (6, 5, 4) + '{"updates":6,"test_loss":4}\n'):
             self.assertEqual(self.drawn(log), "")
 
+    def test_the_losses_of_one_epoch_are_dots(self):
+        for epochs, dots in ((EPOCH % (6, 5, 4), 2), (EPOCH % (6, 5, "null"), 1),
+                             (EPOCH % (6, 5, 4) + EPOCH % (12, 4, 3), 0)):
+            self.assertEqual(self.plot(epochs)[1].count("<circle "), dots)
+
     def test_a_run_whose_updates_were_all_left_out_is_drawn(self):
         self.assertEqual(self.drawn(EPOCH % (0, 5.5, 4.25)), "")
 
