@@ -152,6 +152,29 @@ TEST_CASE("where the first rank cannot begin a file, all hear of it, and may go 
   CHECK(std::filesystem::exists(folder.path("state")));
 }
 
+TEST_CASE("where one rank cannot read a model or a state, none has changed, and all may go on") {
+  const TemporaryFolder folder;
+  std::vector<std::string> of_model(2), of_state(2);
+  std::vector<std::vector<float>> values(2);
+  on_ranks<Zero<0>>(2, [&](auto& strategy) {
+    const auto rank = static_cast<std::size_t>(strategy.rank());
+    const auto path = [&](const std::string& name) {
+      return folder.path(rank == 0 ? name : "missing");
+    };
+    save_model(strategy, folder.path("model"), {});
+    save_state(strategy, folder.path("state"), {});
+    train_on(strategy, 0, 1);
+    of_model[rank] = message_of([&] { return load_model(strategy, path("model")); });
+    of_state[rank] = message_of([&] { return load_state(strategy, path("state")); });
+    train_on(strategy, 1, 2);
+    values[rank] = to_host(strategy.state().values());
+  });
+  CHECK_THAT(of_model[1], Catch::StartsWith("cannot") && Catch::Contains("missing"));
+  CHECK(of_model[0] == "rank 1 failed: " + of_model[1]);
+  CHECK(of_state == of_model);
+  CHECK(values[0] == values[1]);
+}
+
 TEST_CASE("what ranks have saved each of them finds at once") {
   const TemporaryFolder folder;
   std::vector<int> alike(2);

@@ -10,12 +10,11 @@
 #include <string>
 #include <string_view>
 
-#include <weft/comm/communicator.hpp>
-#include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
 #include <weft/io/atomic_file.hpp>
 #include <weft/io/file_part.hpp>
 #include <weft/io/safetensors_layout.hpp>
+#include <weft/train/try_together.hpp>
 
 namespace weft::train {
 
@@ -56,11 +55,11 @@ class FileOfRanks {
     try_here([&] {
       if (part_) part_->finish();
     });
-    throw_together();
+    throw_together(*strategy_, failure_);
     try_here([&] {
       if (whole_) whole_->commit();
     });
-    throw_together();
+    throw_together(*strategy_, failure_);
   }
 
  private:
@@ -72,17 +71,6 @@ class FileOfRanks {
       f();
     } catch (...) {
       failure_ = std::current_exception();
-    }
-  }
-
-  //! Throws if a rank has failed: its own error there, and what the first such rank says elsewhere.
-  void throw_together() {
-    const auto said = strategy_->texts_of_all(failure_ != nullptr ? message_of(failure_) : "");
-    if (failure_ != nullptr) std::rethrow_exception(failure_);
-    for (std::size_t rank = 0; rank < said.size(); ++rank) {
-      if (said[rank].empty()) continue;
-      const int culprit = static_cast<int>(rank);
-      throw comm::CommunicatorAborted(culprit, comm::failure_text(culprit, said[rank]));
     }
   }
 

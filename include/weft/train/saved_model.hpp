@@ -20,6 +20,7 @@
 #include <weft/nn/parameter_layout.hpp>
 #include <weft/train/file_of_ranks.hpp>
 #include <weft/train/saved_tensors.hpp>
+#include <weft/train/try_together.hpp>
 
 namespace weft::train {
 
@@ -77,18 +78,22 @@ template <class Module>
 
 //! Reads what `save_model` wrote, and returns its metadata. All ranks call it.
 //!
-//! **Errors.** SystemError, FormatError: nothing is changed then. A file with parameters that the
-//! model does not have is refused, since it is another model's.
+//! **Errors.** SystemError, FormatError; CommunicatorAborted where only other ranks could not read.
+//! Nothing is changed then, on any rank. A file with parameters that the model does not have is
+//! refused, since it is another model's.
 template <class Strategy>
 io::Metadata load_model(Strategy& strategy, const std::string& path) {
-  const io::SafetensorsFile file(path);
   [[maybe_unused]] const auto whole = strategy.whole_values();
   const auto& values = strategy.state().values();
   std::vector<float> read = to_host(values);
-  detail::read_model(file, strategy.objective(), read);
+  const auto metadata = try_together(strategy, [&] {
+    const io::SafetensorsFile file(path);
+    detail::read_model(file, strategy.objective(), read);
+    return file.metadata();
+  });
   detail::set_elements(values, read);
   strategy.state().count_load();
-  return file.metadata();
+  return metadata;
 }
 
 }  // namespace weft::train

@@ -24,6 +24,7 @@
 #include <weft/tensor/tensor.hpp>
 #include <weft/train/file_of_ranks.hpp>
 #include <weft/train/saved_tensors.hpp>
+#include <weft/train/try_together.hpp>
 
 namespace weft::train {
 
@@ -60,6 +61,73 @@ void expect_buffers(const io::SafetensorsFile& file, const State& state) {
   };
   throw FormatError(text(file.path(), ": was saved by an optimizer that keeps ", list(has),
                          ", this run's keeps ", list(needed)));
+}
+
+//! What `load_state` finds in a file.
+struct ReadState {
+  io::Metadata metadata{};
+  index_t updates = 0, skipped = 0;
+  bool has_scale = false;  // runs without one, and those of older versions, leave it as it is
+  double loss_scale = 1.0;
+  index_t good_updates = 0;
+  std::vector<float> values{};
+  std::vector<std::vector<float>> buffers{};  // this rank's shares
+};
+
+//! Reads a state of a strategy that has all values here, and changes nothing.
+template <class Strategy>
+ReadState read_state(const Strategy& strategy, const std::string& path) {
+  const io::SafetensorsFile file(path);
+  if (!is_state(file)) {
+    throw FormatError(text(path, ": is no state of a run, as save_state writes it"));
+  }
+  const auto& metadata = file.metadata();
+  const auto& recipe = strategy.recipe();
+  const auto expect = [&](const std::string& name, auto is) {
+    const auto was = io::detail::metadata_number<decltype(is)>(metadata, path, name);
+    if (was != is) {
+      throw FormatError(text(path, ": was saved by a run with ", name, " ", was, ", this one has ",
+                             is, ": the numbers would differ"));
+    }
+  };
+  expect("seed", recipe.seed);
+  expect("lanes", recipe.lanes);
+  expect("micro_batches", recipe.micro_batches);
+  expect("clip_norm", recipe.clip_norm);
+  const auto scaling = metadata.find("loss_scaling");  // that of older versions says nothing of it
+  const std::string is_scaled = parallel::loss_scaling_text(recipe);
+  if (scaling != metadata.end() && scaling->second != is_scaled) {
+    throw FormatError(text(path, ": was saved by a run with loss_scaling ", scaling->second,
+                           ", this one has ", is_scaled, ": the numbers would differ"));
+  }
+  ReadState read{.metadata = metadata,
+                 .updates = io::number_in(metadata, path, "updates"),
+                 .skipped = io::number_in(metadata, path, "skipped"),
+                 .has_scale = metadata.contains("loss_scale")};
+  if (read.has_scale) {
+    read.loss_scale = io::real_in(metadata, path, "loss_scale");
+    read.good_updates = io::number_in(metadata, path, "good_updates");
+  }
+  if (!optim::LossScaling::allows(read.loss_scale)) {
+    throw FormatError(text(path, ": its metadata has \"loss_scale\" ", read.loss_scale));
+  }
+
+  const auto& state = strategy.state();
+  const auto parameters = saved_parameters(nn::named_parameters(strategy.objective()));
+  const auto trained = trained_parameters(parameters);
+  if (!trained.empty()) expect_buffers(file, state);
+  for (std::size_t i = 0; i != state.buffers; ++i) {
+    auto& buffer = read.buffers.emplace_back(static_cast<std::size_t>(state.buffer(i).size()));
+    read_slices(file, trained, buffer_prefix(state, i), state.owned(),
+                [&](index_t p) { return buffer.data() + state.place_of(p); });
+  }
+  const Range all[] = {{0, state.values().size()}};
+  read.values = to_host(state.values());
+  read_slices(file, parameters, "value/", all, [&](index_t i) { return read.values.data() + i; });
+  expect_tensors(
+      file, "a state of this run",
+      std::ssize(parameters) + static_cast<index_t>(state.buffers) * std::ssize(trained));
+  return read;
 }
 
 }  // namespace detail
@@ -110,67 +178,19 @@ void save_state(Strategy& strategy, const std::string& path, io::Metadata metada
 //! batches that were accumulated are forgotten. All ranks call it.
 //!
 //! **Errors.** SystemError, FormatError; FormatError also if the state belongs to another recipe or
-//! to an optimizer with other buffers. Nothing is changed then.
+//! to an optimizer with other buffers; CommunicatorAborted where only other ranks could not read.
+//! Nothing is changed then, on any rank.
 template <class Strategy>
 io::Metadata load_state(Strategy& strategy, const std::string& path) {
-  const io::SafetensorsFile file(path);
-  if (!detail::is_state(file)) {
-    throw FormatError(text(path, ": is no state of a run, as save_state writes it"));
-  }
-  const auto& metadata = file.metadata();
-  const auto& recipe = strategy.recipe();
-  const auto expect = [&](const std::string& name, auto is) {
-    const auto was = io::detail::metadata_number<decltype(is)>(metadata, path, name);
-    if (was != is) {
-      throw FormatError(text(path, ": was saved by a run with ", name, " ", was, ", this one has ",
-                             is, ": the numbers would differ"));
-    }
-  };
-  expect("seed", recipe.seed);
-  expect("lanes", recipe.lanes);
-  expect("micro_batches", recipe.micro_batches);
-  expect("clip_norm", recipe.clip_norm);
-  const auto scaling = metadata.find("loss_scaling");  // that of older versions says nothing of it
-  const std::string is_scaled = parallel::loss_scaling_text(recipe);
-  if (scaling != metadata.end() && scaling->second != is_scaled) {
-    throw FormatError(text(path, ": was saved by a run with loss_scaling ", scaling->second,
-                           ", this one has ", is_scaled, ": the numbers would differ"));
-  }
-  const index_t updates = io::number_in(metadata, path, "updates");
-  const index_t skipped = io::number_in(metadata, path, "skipped");
-  // Runs that did not scale their losses, and those of older versions, leave the scale as it is.
-  const bool has_scale = metadata.contains("loss_scale");
-  const double loss_scale = has_scale ? io::real_in(metadata, path, "loss_scale") : 1.0;
-  const index_t good_updates = has_scale ? io::number_in(metadata, path, "good_updates") : 0;
-  if (!optim::LossScaling::allows(loss_scale)) {
-    throw FormatError(text(path, ": its metadata has \"loss_scale\" ", loss_scale));
-  }
-
-  auto& state = strategy.state();
-  const auto parameters = detail::saved_parameters(nn::named_parameters(strategy.objective()));
-  const auto trained = detail::trained_parameters(parameters);
-  if (!trained.empty()) detail::expect_buffers(file, state);
-  std::vector<std::vector<float>> buffers;
-  for (std::size_t i = 0; i != state.buffers; ++i) {
-    auto& buffer = buffers.emplace_back(static_cast<std::size_t>(state.buffer(i).size()));
-    detail::read_slices(file, trained, detail::buffer_prefix(state, i), state.owned(),
-                        [&](index_t p) { return buffer.data() + state.place_of(p); });
-  }
   [[maybe_unused]] const auto whole = strategy.whole_values();
-  const Range all[] = {{0, state.values().size()}};
-  std::vector<float> values = to_host(state.values());
-  detail::read_slices(file, parameters, "value/", all,
-                      [&](index_t i) { return values.data() + i; });
-  detail::expect_tensors(
-      file, "a state of this run",
-      std::ssize(parameters) + static_cast<index_t>(state.buffers) * std::ssize(trained));
-
-  detail::set_elements(state.values(), values);
+  const auto read = try_together(strategy, [&] { return detail::read_state(strategy, path); });
+  auto& state = strategy.state();
+  detail::set_elements(state.values(), read.values);
   state.count_load();
-  for (std::size_t i = 0; i != state.buffers; ++i) state.set_buffer(i, buffers[i]);
-  state.set_counters(updates, skipped);
-  if (has_scale) state.set_loss_scale(loss_scale, good_updates);
-  return metadata;
+  for (std::size_t i = 0; i != state.buffers; ++i) state.set_buffer(i, read.buffers[i]);
+  state.set_counters(read.updates, read.skipped);
+  if (read.has_scale) state.set_loss_scale(read.loss_scale, read.good_updates);
+  return read.metadata;
 }
 
 }  // namespace weft::train
