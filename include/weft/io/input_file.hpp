@@ -42,7 +42,8 @@ class InputFile {
     static_cast<void>(descriptor.release());  // zlib closes it
   }
 
-  //! Reads up to `capacity` bytes; fewer only where the file ends.
+  //! Reads up to `capacity` bytes; fewer only where the file ends, and none after that. What stands
+  //! before the damage of a gzip stream is read, and the next call throws.
   [[nodiscard]] index_t read(char* out, index_t capacity) {
     index_t done = 0;
     while (done < capacity) {
@@ -50,7 +51,7 @@ class InputFile {
       const int got = ::gzread(file_.get(), out + done, wanted);
       if (got > 0) done += got;
       if (got < static_cast<int>(wanted)) {  // the end, or an error that gzread may not return
-        check();
+        check(done);
         break;
       }
     }
@@ -65,11 +66,12 @@ class InputFile {
     void operator()(gzFile file) const noexcept { ::gzclose_r(file); }
   };
 
-  void check() const {
+  void check(index_t done) const {
     int code = Z_OK;
     const char* message = ::gzerror(file_.get(), &code);
     if (code == Z_OK || code == Z_STREAM_END) return;
-    if (code == Z_ERRNO) throw system_error("read", path_);
+    if (code == Z_ERRNO) throw system_error("read", path_);  // while errno tells of it
+    if (done > 0) return;
     if (code == Z_BUF_ERROR) throw FormatError(text(path_, ": the gzip stream ends early"));
     throw FormatError(text(path_, ": the gzip stream is damaged (", message, ")"));
   }
@@ -83,13 +85,14 @@ class InputFile {
   constexpr std::size_t chunk_bytes = std::size_t{1} << 16;
   InputFile file(path);
   std::string contents;
-  for (;;) {
-    const auto size = contents.size();
-    contents.resize(size + std::max(size, chunk_bytes));
+  for (std::size_t size = 0;;) {
+    if (size == contents.size()) contents.resize(size + std::max(size, chunk_bytes));
     const auto room = static_cast<index_t>(contents.size() - size);
     const auto got = file.read(contents.data() + size, room);
-    contents.resize(size + static_cast<std::size_t>(got));
-    if (got < room) return contents;
+    size += static_cast<std::size_t>(got);
+    if (got > 0) continue;
+    contents.resize(size);
+    return contents;
   }
 }
 
