@@ -88,7 +88,8 @@ void add_train(CLI::App& app, TrainOptions& o) {
       ->check(examples::whole_number(2, 65536))
       ->group(data);
   app.add_option("--too-long", o.too_long, "Longer sentences: refuse, drop or truncate")
-      ->transform(CLI::CheckedTransformer(too_long))
+      ->transform(CLI::CheckedTransformer(too_long).description("refuse, drop, truncate"))
+      ->default_str("refuse")
       ->group(data);
   app.add_option("--tokens", o.tokens, "Target tokens of an update")
       ->check(examples::positive_whole_number())
