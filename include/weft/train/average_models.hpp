@@ -3,6 +3,7 @@
 //! @file The mean of several saved models.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -13,12 +14,14 @@
 
 namespace weft::train {
 
-//! Writes the mean of several saved models: parameter by parameter, in double.
+//! Writes the mean of several saved models: parameter by parameter, in double. Of their metadata
+//! what all have alike is kept: no single epoch's number or loss is the mean's.
 //!
 //! **Errors.** ArgumentError without models; FormatError unless all have the same tensors.
 inline void average_models(std::span<const std::string> paths, const std::string& to) {
   if (paths.empty()) throw ArgumentError("average_models: no models");
   const io::SafetensorsFile first(paths.front());
+  io::Metadata shared = first.metadata();
   std::vector<std::vector<double>> sums;
   for (const auto& path : paths) {
     const io::SafetensorsFile file(path);
@@ -26,6 +29,10 @@ inline void average_models(std::span<const std::string> paths, const std::string
       throw FormatError(text(path, ": has ", file.tensors().size(), " tensors, ", first.path(),
                              " has ", first.tensors().size()));
     }
+    std::erase_if(shared, [&](const auto& remark) {
+      const auto found = file.metadata().find(remark.first);
+      return found == file.metadata().end() || found->second != remark.second;
+    });
     sums.resize(first.tensors().size());
     for (std::size_t i = 0; i < sums.size(); ++i) {
       const auto& entry = first.tensors()[i];
@@ -53,7 +60,7 @@ inline void average_models(std::span<const std::string> paths, const std::string
     const auto& entry = first.tensors()[i];
     tensors.push_back(io::stored<float>(entry.name, entry.shape, mean));
   }
-  io::write_safetensors(to, tensors, first.metadata());
+  io::write_safetensors(to, tensors, shared);
 }
 
 }  // namespace weft::train
