@@ -7,6 +7,7 @@
 
 #include <fcntl.h>
 #include <cerrno>
+#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -27,6 +28,7 @@ inline void keep_standard_places() {
 template <class Program>
 int report_errors(const Program& program, int failed = 1) {
   keep_standard_places();
+  std::signal(SIGXFSZ, SIG_IGN);  // what a limit of file sizes cuts off fails as on a full disk
   try {
     const int status = program();
     if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {

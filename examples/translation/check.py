@@ -109,6 +109,11 @@ class Translation(unittest.TestCase):
                                  check=False)
         self.assertEqual(run.returncode, 1)
         self.assertIn("cannot write the output: No space left on device", run.stderr)
+        run = subprocess.run(["sh", "-c", 'ulimit -f 0; exec "$0" translate "$1" > "$2"',
+                              DATA_PARALLEL, self.folder / "model", self.folder / "cut"],
+                             input="eins\n", capture_output=True, text=True, timeout=60, check=False)
+        self.assertEqual(run.returncode, 1)
+        self.assertIn("cannot write the output: File too large", run.stderr)
         descriptor = os.open(self.folder, os.O_RDONLY)
         run = subprocess.run([DATA_PARALLEL, "translate", self.folder / "model"], stdin=descriptor,
                              capture_output=True, text=True, timeout=60, check=False)
