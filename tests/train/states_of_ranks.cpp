@@ -175,6 +175,35 @@ TEST_CASE("where one rank cannot read a model or a state, none has changed, and 
   CHECK(values[0] == values[1]);
 }
 
+TEST_CASE("ranks that would load different files all hear of it, and none has changed") {
+  const TemporaryFolder folder;
+  std::vector<std::string> of_model(2), of_state(2);
+  std::vector<int> alike(2);
+  on_ranks<Zero<0>>(2, [&](auto& strategy) {
+    const auto rank = static_cast<std::size_t>(strategy.rank());
+    const auto path = [&](const std::string& name, std::size_t number) {
+      return folder.path(text(name, "-", number));
+    };
+    for (std::size_t number = 0; number < 2; ++number) {
+      train_on(strategy, static_cast<std::uint32_t>(number),
+               static_cast<std::uint32_t>(number) + 1);
+      save_model(strategy, path("model", number), {{"epoch", std::to_string(number)}});
+      save_state(strategy, path("state", number), {});
+    }
+    const auto before = to_host(strategy.state().values());
+    of_model[rank] = message_of([&] { return load_model(strategy, path("model", rank)); });
+    of_state[rank] = message_of([&] { return load_state(strategy, path("state", rank)); });
+    alike[rank] = to_host(strategy.state().values()) == before ? 1 : 0;
+  });
+  CHECK(of_model[0] ==
+        "the ranks differ: rank 0 has the saved epoch 0, rank 1 has the saved epoch 1");
+  CHECK(of_state[0] ==
+        "the ranks differ: rank 0 has the saved updates 1, rank 1 has the saved updates 2");
+  CHECK(of_model[1] == of_model[0]);
+  CHECK(of_state[1] == of_state[0]);
+  CHECK(alike == std::vector{1, 1});
+}
+
 TEST_CASE("what ranks have saved each of them finds at once") {
   const TemporaryFolder folder;
   std::vector<int> alike(2);

@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include <weft/comm/check_same.hpp>
+
 namespace weft::parallel {
 
 //! The base of strategies without ranks.
@@ -29,6 +31,9 @@ struct OneProcess {
   [[nodiscard]] static std::vector<std::string> texts_of_all(std::string said) {
     return {std::move(said)};
   }
+
+  //! Nobody has other facts.
+  static void check_same(const comm::Facts&) {}
 
   [[nodiscard]] static constexpr int rank() { return 0; }
   //! One.

@@ -141,6 +141,9 @@ class OverRanks {
     return texts;
   }
 
+  //! Throws on all ranks unless all have the same facts. All ranks ask.
+  void check_same(const comm::Facts& facts) { comm::check_same(*communicator_, facts); }
+
   //! What `f()` returns, as `end_all_on_failure`: for what every rank does a part of.
   template <class F>
   decltype(auto) together(const F& f) {

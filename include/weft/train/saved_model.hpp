@@ -78,8 +78,9 @@ template <class Module>
 
 //! Reads what `save_model` wrote, and returns its metadata. All ranks call it.
 //!
-//! **Errors.** SystemError, FormatError; CommunicatorAborted where only other ranks could not read.
-//! Nothing is changed then, on any rank. A file with parameters that the model does not have is
+//! **Errors.** SystemError, FormatError; CommunicatorAborted where only other ranks could not read;
+//! comm::RanksDiffer if ranks read files with other metadata. Nothing is changed then, on any rank.
+//! A file with parameters that the model does not have is
 //! refused, since it is another model's.
 template <class Strategy>
 io::Metadata load_model(Strategy& strategy, const std::string& path) {
@@ -91,6 +92,7 @@ io::Metadata load_model(Strategy& strategy, const std::string& path) {
     detail::read_model(file, strategy.objective(), read);
     return file.metadata();
   });
+  detail::check_same_file(strategy, metadata);
   detail::set_elements(values, read);
   strategy.state().count_load();
   return metadata;

@@ -178,12 +178,13 @@ void save_state(Strategy& strategy, const std::string& path, io::Metadata metada
 //! batches that were accumulated are forgotten. All ranks call it.
 //!
 //! **Errors.** SystemError, FormatError; FormatError also if the state belongs to another recipe or
-//! to an optimizer with other buffers; CommunicatorAborted where only other ranks could not read.
-//! Nothing is changed then, on any rank.
+//! to an optimizer with other buffers; CommunicatorAborted where only other ranks could not read;
+//! comm::RanksDiffer if ranks read files with other metadata. Nothing is changed then, on any rank.
 template <class Strategy>
 io::Metadata load_state(Strategy& strategy, const std::string& path) {
   [[maybe_unused]] const auto whole = strategy.whole_values();
   const auto read = try_together(strategy, [&] { return detail::read_state(strategy, path); });
+  detail::check_same_file(strategy, read.metadata);
   auto& state = strategy.state();
   detail::set_elements(state.values(), read.values);
   state.count_load();

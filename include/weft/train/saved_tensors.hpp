@@ -12,11 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include <weft/comm/check_same.hpp>
 #include <weft/core/chunks.hpp>
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/shape.hpp>
 #include <weft/io/dtype.hpp>
+#include <weft/io/metadata.hpp>
 #include <weft/io/safetensors_file.hpp>
 #include <weft/io/safetensors_layout.hpp>
 #include <weft/nn/parameter_layout.hpp>
@@ -26,6 +28,15 @@
 namespace weft::train {
 
 namespace detail {
+
+//! Throws on all ranks unless all have read a file with the same metadata: that of a rank's own
+//! disk may be an older one.
+template <class Strategy>
+void check_same_file(Strategy& strategy, const io::Metadata& metadata) {
+  comm::Facts facts;
+  for (const auto& [name, value] : metadata) facts.emplace_back("the saved " + name, value);
+  strategy.check_same(facts);
+}
 
 inline std::vector<index_t> extents(const Shape& shape) {
   std::vector<index_t> list;

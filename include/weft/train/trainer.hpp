@@ -4,12 +4,9 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <concepts>
 #include <cstdint>
-#include <limits>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -32,9 +29,11 @@
 #include <weft/train/early_stopping.hpp>
 #include <weft/train/process_usage.hpp>
 #include <weft/train/run_folder.hpp>
+#include <weft/train/run_place.hpp>
 #include <weft/train/saved_model.hpp>
 #include <weft/train/saved_state.hpp>
 #include <weft/train/trainer_settings.hpp>
+#include <weft/train/try_together.hpp>
 
 namespace weft::train {
 
@@ -81,39 +80,27 @@ class Trainer {
   //! Goes on from the state in the run's folder.
   //!
   //! **Errors.** SystemError, FormatError: as `load_state`; FormatError, with both values, also for
-  //! a run with other facts. Nothing is changed then.
+  //! a run with other facts. Nothing is changed then, on any rank.
   void resume() {
     const std::string path = folder_.state();
-    const auto metadata = io::SafetensorsFile(path).metadata();
-    const data::BatchPosition position{io::number_in(metadata, path, "epoch"),
-                                       io::number_in(metadata, path, "batch")};
-    const parallel::LossSum epoch_loss{
-        Sum<of::Loss>(io::real_in(metadata, path, "epoch_loss")),
-        Count<of::Tokens>(io::number_in(metadata, path, "epoch_tokens"))};
-    EarlyStoppingState state;
-    state.evaluations_without_improvement = static_cast<int>(io::number_in(
-        metadata, path, "epochs_without_improvement", std::numeric_limits<int>::max()));
-    if (metadata.contains("best")) {
-      state.best = io::real_in(metadata, path, "best");
-      if (std::isnan(*state.best)) {
-        throw FormatError(text(path, ": its metadata has \"best\" ", *state.best));
-      }
-    }
-    // A loss says nothing of a score: a run that begins or ceases to have scores has no best yet.
-    if (best_of(metadata) != best_of()) state = {};
-    expect_facts(metadata, path);
+    const RunPlace saved = try_together(*strategy_, [&] {
+      const auto metadata = io::SafetensorsFile(path).metadata();
+      auto place = detail::place_in(metadata, path, best_of());
+      detail::expect_facts(metadata, path, settings_.facts);
+      return place;
+    });
     load_state(*strategy_, path);
-    has_best_ = metadata.contains("has_best") || metadata.contains("best");
+    has_best_ = saved.has_best;
     if (strategy_->is_root()) folder_.take_best_back(has_best_);
     is_own_folder_ = true;
     skipped_in_a_row_ = 0;
-    epoch_ends_ = position.batch == 0 && metadata.contains("epoch_to_evaluate");
+    epoch_ends_ = saved.has_epoch_to_evaluate;
     ends_within_epoch_ = false;
     report_.reset();
     rate_ = schedule_(std::max(strategy_->state().updates(), index_t{1}));
-    position_ = position;
-    epoch_loss_ = epoch_loss;
-    stopping_ = EarlyStopping(stopping_options(), state);
+    position_ = saved.position;
+    epoch_loss_ = saved.epoch_loss;
+    stopping_ = EarlyStopping(stopping_options(), saved.stopping);
   }
 
   //! Runs until something ends it. After an error it goes on where it was: where an epoch's end
@@ -232,26 +219,6 @@ class Trainer {
     return std::nullopt;
   }
 
-  void expect_facts(const io::Metadata& metadata, const std::string& path) const {
-    const auto expect = [&](const std::string& name, const std::string& was,
-                            const std::string& is) {
-      if (was == is) return;
-      throw FormatError(text(path, ": was saved by a run with ", name, " ", was, ", this one has ",
-                             is, ": the numbers would differ"));
-    };
-    const std::string none = "(none)";
-    std::set<std::string> expected;
-    for (const auto& [name, value] : settings_.facts) {
-      const auto found = metadata.find(fact_prefix + name);
-      expect(name, found == metadata.end() ? none : found->second, value);
-      expected.insert(fact_prefix + name);
-    }
-    for (const auto& [name, value] : metadata) {
-      if (!name.starts_with(fact_prefix) || expected.contains(name)) continue;
-      expect(name.substr(fact_prefix.size()), value, none);
-    }
-  }
-
   //! The state is saved first too: a run that is ended while it evaluates, which may take longer
   //! than a cluster waits, goes on with that. What has been evaluated is not once more, should
   //! saving it have failed.
@@ -327,36 +294,25 @@ class Trainer {
   [[nodiscard]] io::Metadata run_metadata() const {
     io::Metadata metadata;
     for (const auto& [name, value] : settings_.model_metadata) metadata["model/" + name] = value;
-    for (const auto& [name, value] : settings_.facts) metadata[fact_prefix + name] = value;
+    detail::put_facts(metadata, settings_.facts);
     return metadata;
   }
 
   void save() {
     auto metadata = run_metadata();
-    metadata["epoch"] = std::to_string(position_.epoch);
-    metadata["batch"] = std::to_string(position_.batch);
-    metadata["epoch_loss"] = text(epoch_loss_.loss.value());
-    metadata["epoch_tokens"] = std::to_string(epoch_loss_.tokens.value());
-    if (epoch_ends_ && !report_) metadata["epoch_to_evaluate"] = std::to_string(position_.epoch);
-    if (has_best_) metadata["has_best"] = "yes";
-    const auto& state = stopping_.state();
-    metadata["epochs_without_improvement"] = std::to_string(state.evaluations_without_improvement);
-    if (state.best) {
-      metadata["best"] = text(*state.best);
-      metadata["best_of"] = best_of();
-    }
+    detail::put_place(metadata,
+                      {.position = position_,
+                       .epoch_loss = epoch_loss_,
+                       .has_epoch_to_evaluate = epoch_ends_ && !report_,
+                       .has_best = has_best_,
+                       .stopping = stopping_.state()},
+                      best_of());
     save_state(*strategy_, folder_.state(), metadata);
   }
 
   //! What the best model is chosen by.
   [[nodiscard]] std::string best_of() const { return hooks_.score ? "score" : "loss"; }
-  //! The same of a saved run; one of an older version is taken for one like this.
-  [[nodiscard]] std::string best_of(const io::Metadata& metadata) const {
-    const auto found = metadata.find("best_of");
-    return found == metadata.end() ? best_of() : found->second;
-  }
 
-  inline static const std::string fact_prefix = "run/";  // in the metadata of a state
   // Loss scaling skips updates until its scale is small enough, at most 64 from 2^32 to 2^-32.
   static constexpr int most_skipped = 256;
 
