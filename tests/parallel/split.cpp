@@ -68,13 +68,18 @@ TEST_CASE("a model is split into slices of it") {
       std::same_as<std::remove_cvref_t<decltype(weighed.stage<1>())>, nn::Sequential<Norm>>);
 }
 
+namespace {
+
+std::vector<std::string> names(const auto& module) {
+  std::vector<std::string> all;
+  for (const auto& [name, parameter] : nn::named_parameters(module)) all.push_back(name);
+  return all;
+}
+
+}  // namespace
+
 TEST_CASE("the parameters of a pipe are named as those of the model, wherever it was cut") {
   using Layer = nn::EncoderLayer<24, 3, 40>;
-  const auto names = [](const auto& module) {
-    std::vector<std::string> all;
-    for (const auto& [name, parameter] : nn::named_parameters(module)) all.push_back(name);
-    return all;
-  };
   const nn::Sequential model(nn::Embedding<24>(37, 24, 0.1f), Layer(), Layer(), Layer());
   const auto expected = names(model);
   REQUIRE(expected.size() > 20);
@@ -82,6 +87,15 @@ TEST_CASE("the parameters of a pipe are named as those of the model, wherever it
   CHECK(names(split<GPipe<2>, 1>(model)) == expected);
   CHECK(names(split<GPipe<2>, 2>(model)) == expected);
   CHECK(names(split<GPipe<2>, 4>(model)) == expected);
+}
+
+TEST_CASE("so are those of a Sequential that is a stage alone") {
+  using Block = nn::Sequential<nn::Linear<24, 40>, nn::Linear<40, 24>>;
+  const nn::Sequential model(nn::Embedding<24>(37, 24, 0.1f), Block(), Block());
+  const auto expected = names(model);
+  CHECK(expected.back() == "2.1.bias");
+  CHECK(names(split<GPipe<2>, 2>(model)) == expected);
+  CHECK(names(split<GPipe<2>, 3>(model)) == expected);
 }
 
 }  // namespace split_tests

@@ -61,11 +61,14 @@ inline constexpr index_t cost_of = nn::parameter_count(Module());
 template <int stages, index_t behind, class... Ms>
 inline constexpr auto cuts_of = balanced_cuts<stages>(std::array{cost_of<Ms>...}, behind);
 
-//! Modules `begin` to `end - 1`.
+//! Modules `begin` to `end - 1`. (Their types are named: of one that is a Sequential itself its
+//! copy would be deduced, and its modules would count as the model's.)
 template <int begin, int end, class... Ms>
 [[nodiscard]] constexpr auto slice(const nn::Sequential<Ms...>& model) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
-    return nn::Sequential(std::get<static_cast<std::size_t>(begin) + I>(model.modules)...);
+    constexpr auto first = static_cast<std::size_t>(begin);
+    return nn::Sequential<std::tuple_element_t<first + I, std::tuple<Ms...>>...>(
+        std::get<first + I>(model.modules)...);
   }
   (std::make_index_sequence<static_cast<std::size_t>(end - begin)>{});
 }
