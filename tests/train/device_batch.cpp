@@ -62,6 +62,20 @@ TEST_CASE("a range of no rows is a batch of no sequences") {
   }
 }
 
+TEST_CASE("rows that are not there, or were not ended, are refused") {
+  Cpu device;
+  auto rows = rows_of({{7, 8, 9}, {4}});
+  const auto refusal = [&](Range range) {
+    return message_of<DataError>(
+        [&] { return train::to_sequences(device, rows, range).ids.size(); });
+  };
+  CHECK(refusal({0, 2}) == "(no error)");
+  CHECK(refusal({1, 3}) == "rows 1 to 2 of token rows: there are 2, which end at token 4 of 4");
+  CHECK(refusal({-1, 1}) == "rows -1 to 0 of token rows: there are 2, which end at token 4 of 4");
+  rows.tokens.push_back(5);
+  CHECK(refusal({0, 1}) == "rows 0 to 0 of token rows: there are 2, which end at token 4 of 5");
+}
+
 TEST_CASE("a part of a batch holds what the model reads and should say") {
   Cpu device;
   data::TranslationBatch batch;

@@ -82,6 +82,14 @@ TEST_CASE("a language model learns a text, and goes on after an interruption wit
   CHECK(second.losses == std::vector<double>(whole.losses.begin() + 20, whole.losses.end()));
 }
 
+TEST_CASE("a batch in which words have no next ones is refused") {
+  data::LanguageModelBatch batch;
+  data::Columns(counting(100), 4, 8, "text").fill(0, batch);
+  --batch.output.offsets[1];
+  CHECK(message_of<DataError>([&] { return train::LanguageModelDeviceBatch(batch).size(); }) ==
+        "a batch: rows of input are not as long as those of output");
+}
+
 TEST_CASE("an epoch reads every chunk, or the first ones") {
   const data::Columns text(counting(100), 4, 8, "text");
   CHECK(train::ColumnsLoader(text, 0, {}).batches_in_epoch() == 3);

@@ -24,8 +24,16 @@
 namespace weft::train {
 
 //! Rows `range` of token rows on a device; their random numbers are keyed by the row's number.
+//!
+//! **Errors.** DataError unless there are these rows, and no tokens behind the last row.
 template <class D>
 [[nodiscard]] TokenSequences<D> to_sequences(D& device, const data::TokenRows& rows, Range range) {
+  if (range.begin < 0 || range.begin > range.end || range.end > rows.size() ||
+      rows.offsets.back() != std::ssize(rows.tokens)) {
+    throw DataError(text("rows ", range.begin, " to ", range.end - 1, " of token rows: there are ",
+                         rows.size(), ", which end at token ", rows.offsets.back(), " of ",
+                         rows.tokens.size()));
+  }
   std::vector<index_t> lengths;
   lengths.reserve(static_cast<std::size_t>(range.size()));
   for (index_t row = range.begin; row < range.end; ++row) lengths.push_back(rows.length(row));

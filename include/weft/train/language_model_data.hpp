@@ -25,8 +25,14 @@ namespace weft::train {
 class LanguageModelDeviceBatch {
  public:
   //! The batch must outlive it.
+  //!
+  //! **Errors.** DataError unless there is a next word for each.
   explicit LanguageModelDeviceBatch(const data::LanguageModelBatch& batch WEFT_LIFETIME_BOUND)
-      : batch_(&batch) {}
+      : batch_(&batch) {
+    if (batch.input.offsets != batch.output.offsets) {
+      throw DataError("a batch: rows of input are not as long as those of output");
+    }
+  }
 
   //! How many columns it has.
   [[nodiscard]] index_t size() const { return batch_->size(); }
