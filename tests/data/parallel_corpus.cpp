@@ -93,6 +93,18 @@ TEST_CASE("what leaves no room for words is an error") {
         "encode_text: sentences of at most 1 tokens have no room for a word and <eos>");
 }
 
+TEST_CASE("a text that comes from no file has pairs, and no lines") {
+  ParallelText text;
+  text.source = {"a", "a b"};
+  text.target = {"x", "x"};
+  CHECK(encode_text(text, german, english).corpus.size() == 2);
+  CHECK(message_of<DataError>([&] { return encode_text(text, german, english, {2}); }) ==
+        "pair 2: the source sentence has 3 tokens with its end, the limit is 2");
+  text.target.pop_back();
+  CHECK(message_of<DataError>([&] { return encode_text(text, german, english); }) ==
+        "encode_text: 2 sentences have 1 translations");
+}
+
 TEST_CASE("translation needs vocabularies that can begin and end a sentence") {
   const Vocabulary words_only({"<unk>"}, std::vector<std::string>{});
   CHECK(message_of<DataError>([&] { return encode_text(example(), words_only, english); }) ==

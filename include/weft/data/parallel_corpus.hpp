@@ -107,8 +107,8 @@ struct EncodedText {
 //! Encodes the words of a text, cut at white space.
 //!
 //! **Errors.** DataError, naming line and length, for a sentence that is too long and to be
-//! refused, and if a vocabulary lacks `<eos>` or the target's `<bos>`; ArgumentError if the limit
-//! is below 2.
+//! refused, unless each has a translation, and if a vocabulary lacks `<eos>` or the target's
+//! `<bos>`; ArgumentError if the limit is below 2.
 [[nodiscard]] inline EncodedText encode_text(const ParallelText& pairs,
                                              const Vocabulary& source_words,
                                              const Vocabulary& target_words,
@@ -116,6 +116,10 @@ struct EncodedText {
   if (limit.longest < 2) {
     throw ArgumentError(text("encode_text: sentences of at most ", limit.longest,
                              " tokens have no room for a word and <eos>"));
+  }
+  if (pairs.target.size() != pairs.source.size()) {
+    throw DataError(text("encode_text: ", pairs.source.size(), " sentences have ",
+                         pairs.target.size(), " translations"));
   }
   EncodedText out;
   auto& [corpus, report] = out;
@@ -144,8 +148,10 @@ struct EncodedText {
     if (too_long(source) || too_long(target)) {
       if (limit.then == TooLong::refuse) {
         const bool of_source = too_long(source);
-        throw DataError(text(pairs.name, ", line ", pairs.lines[at], ": the ",
-                             of_source ? "source" : "target", " sentence has ",
+        const bool has_line = at < pairs.lines.size();  // a text may come from no file
+        throw DataError(text(pairs.name, pairs.name.empty() ? "" : ", ",
+                             has_line ? "line " : "pair ", has_line ? pairs.lines[at] : pair + 1,
+                             ": the ", of_source ? "source" : "target", " sentence has ",
                              (of_source ? source : target).size() + 1,
                              " tokens with its end, the limit is ", limit.longest));
       }
