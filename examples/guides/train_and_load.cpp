@@ -11,6 +11,7 @@
 //   epoch 2, best so far
 //   goes on
 //   epoch 3, best so far
+//   another text is refused
 //   2 sentences are translated
 
 // [include]
@@ -60,9 +61,6 @@ void train_model(const std::string& path, const data::ParallelText& train_text,
   const auto validation = data::encode_text(valid_text, german, english).corpus;
 
   const train::RunFolder folder(path);
-  german.save(folder.vocabulary("source"));
-  english.save(folder.vocabulary("target"));
-
   const DeviceGroup<Cpu> devices(2);
   Train strategy(devices, objective(german, english), optim::Adam({.beta2 = 0.98}),
                  {.seed = 1, .lanes = 2, .micro_batches = 2});
@@ -77,9 +75,11 @@ void train_model(const std::string& path, const data::ParallelText& train_text,
   train::Trainer trainer(strategy, data, optim::InverseSquareRoot{.peak = peak, .warmup = 100},
                          folder, {.max_epochs = epochs, .patience = 5, .facts = facts}, hooks);
   if (std::filesystem::exists(folder.state())) {
-    std::printf("goes on\n");
     trainer.resume();
+    std::printf("goes on\n");
   }
+  german.save(folder.vocabulary("source"));  // the folder is this run's
+  english.save(folder.vocabulary("target"));
   trainer.run();
   // [train]
 }
@@ -114,6 +114,11 @@ int main() {
   const auto texts = data::german_english::generate_corpus(/*seed=*/1, /*count=*/1'500);
   train_model(path, texts.training, texts.held_out, 2);
   train_model(path, texts.training, texts.held_out, 3);
+  try {
+    train_model(path, texts.held_out, texts.held_out, 4);
+  } catch (const FormatError&) {
+    std::printf("another text is refused\n");
+  }
   const auto translations = translate(path, {"drei euro", "um acht uhr"});
   std::printf("%zu sentences are translated\n", translations.size());
   std::filesystem::remove_all(path);
