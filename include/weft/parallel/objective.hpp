@@ -3,6 +3,7 @@
 //! @file What is minimised: a loss of a model's output, over one contiguous buffer of parameters.
 #pragma once
 
+#include <concepts>
 #include <utility>
 
 #include <weft/nn/context.hpp>
@@ -31,7 +32,7 @@ class Objective {
   template <class... LossArguments>
   explicit Objective(Model model, LossArguments&&... arguments)
       : model_(placed(std::move(model), layout_)),
-        loss_(placed(Loss(model_, std::forward<LossArguments>(arguments)...), layout_)) {
+        loss_(placed(loss_of(model_, std::forward<LossArguments>(arguments)...), layout_)) {
     nn::place_others(model_, layout_);
     nn::place_others(loss_, layout_);
     nn::check_members(*this);
@@ -97,6 +98,17 @@ class Objective {
     } else {
       return loss_.forward(ctx, output, labels);
     }
+  }
+
+  template <class... LossArguments>
+  static Loss loss_of(const Model& model, LossArguments&&... arguments) {
+    constexpr bool fit = std::constructible_from<Loss, const Model&, LossArguments...>;
+    static_assert(fit,
+                  "an objective is made of the model and of what its loss is made of behind it: a "
+                  "criterion, Objective(model, nn::CrossEntropy()), and before it the generator "
+                  "where the model has no words to say, nor an output_embedding(): "
+                  "Objective(model, nn::BasicGenerator<C>(words), nn::CrossEntropy())");
+    if constexpr (fit) return Loss(model, std::forward<LossArguments>(arguments)...);
   }
 
   template <class Module>
