@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -34,6 +35,22 @@ namespace {
 constexpr data::BatchRule rule{.unit = data::BatchUnit::sentences, .budget = 6};
 constexpr index_t batches = 4;  // of 22 sentences
 const optim::Noam noam{.d_model = 24, .factor = 0.2, .warmup = 10};
+
+//! Data of one's own, whose loader may not say how long an epoch is.
+template <bool counts>
+struct OwnData {
+  using Batch = data::TranslationBatch;
+  struct Loader {
+    void next(Batch&) {}
+    [[nodiscard]] data::BatchPosition position() const { return {}; }
+    [[nodiscard]] index_t batches_in_epoch() const requires(counts) { return 1; }
+  };
+  [[nodiscard]] Loader loader(std::uint64_t, data::BatchPosition) const { return {}; }
+  void for_validation(const auto&) const {}
+  [[nodiscard]] static DeviceBatch on_device(const Batch& batch) { return DeviceBatch(batch); }
+};
+static_assert(TrainingData<OwnData<true>>);
+static_assert(!TrainingData<OwnData<false>>, "else the error lies deep in the trainer");
 
 //! What an epoch reports, but for the time that it took.
 using EpochNumbers =

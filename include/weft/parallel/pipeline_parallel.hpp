@@ -83,7 +83,8 @@ class PipelineParallel : public OverRanks<C> {
   //! was read, may have other numbers of ranks and micro-batches; it outlives this.
   //!
   //! **Errors.** ArgumentError unless there are ranks for whole replicas, as many lanes as
-  //! replicas, and no more micro-batches in a lane than the table has; as `Recipe::check`;
+  //! replicas, and no more micro-batches in a lane than the table has, and where two stages of a
+  //! rank have parameters in one block (see ops/blocks.hpp); as `Recipe::check`;
   //! RanksDiffer unless all ranks have the same model, optimizer, table, recipe and version of
   //! weft; CommunicatorAborted here and below.
   PipelineParallel(D& device, C& communicator, Objective objective, const Optimizer& optimizer,

@@ -37,14 +37,23 @@
 
 namespace weft::train {
 
-//! What a Trainer reads: loaders of batches that begin at any position, the batches to validate on,
-//! and what strategies take of a batch.
+//! Gives the batches of all epochs from a position on.
+//!
+//! **Semantics.** `next(batch)` makes the batch that stands at `position()`: batch 0 of the next
+//! epoch, once it has made the last one of an epoch. `batches_in_epoch()` is of the last one's.
+template <class L, class B>
+concept BatchLoader = requires(L& loader, B& batch) {
+  loader.next(batch);
+  { loader.position() } -> std::convertible_to<data::BatchPosition>;
+  { loader.batches_in_epoch() } -> std::convertible_to<index_t>;
+};
+
+//! What a Trainer reads: loaders of batches that begin at any position, in the order of a seed; the
+//! batches to validate on; and what strategies take of a batch.
 template <class T>
 concept TrainingData = requires(const T& data, const typename T::Batch& batch,
                                 void (*take)(const typename T::Batch&)) {
-  {
-    data.loader(std::uint64_t{}, data::BatchPosition{}).position()
-    } -> std::convertible_to<data::BatchPosition>;
+  { data.loader(std::uint64_t{}, data::BatchPosition{}) } -> BatchLoader<typename T::Batch>;
   data.for_validation(take);
   { T::on_device(batch) } -> parallel::Batch<Cpu>;
 };
