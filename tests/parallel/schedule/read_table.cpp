@@ -82,6 +82,13 @@ TEST_CASE("a schedule that breaks a law is refused with the action that does") {
   CHECK(refusal("F0 F1 B0 B1 W1 W0") ==
         "my.schedule: rank 0: weight gradients of micro-batch 0 in stage 0 comes after that of "
         "micro-batch 1");
+  // A loss has gradients too, which it may add as soon as the last stage's forward is done.
+  CHECK(refusal("F1 F0 B0 B1\nF1 F0 B0 B1") ==
+        "my.schedule: rank 1: forward of micro-batch 0 in stage 1 comes after that of micro-batch "
+        "1");
+  CHECK(refusal("F0 F1 B1 B0 W0 W1") ==
+        "my.schedule: rank 0: backward of micro-batch 0 in stage 0 comes after that of micro-batch "
+        "1");
   CHECK(refusal("F1 F0 B0 B1\nF0 F1 B0 B1") ==
         "my.schedule: rank 0: forward of micro-batch 1 in stage 0 sends before forward of "
         "micro-batch 0 in stage 0, which is waited for first");

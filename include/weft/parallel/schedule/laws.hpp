@@ -115,20 +115,24 @@ struct TableFault {
   return {};
 }
 
-//! Each stage adds to its gradients in ascending micro-batches, as one device does.
+//! Each stage adds to its gradients in ascending micro-batches, as one device does. In the last one
+//! all work is in that order: a loss adds its own gradients in any, in chunks already in forward.
 //!
 //! **Shapes.** last: table.stages, overwritten.
 [[nodiscard]] constexpr TableFault check_gradients(const TableView& table, std::span<int> last) {
   const Work adds = table.splits_backward ? Work::weight_gradients : Work::backward;
-  for (int& micro_batch : last) micro_batch = -1;
-  for (int rank = 0; rank < table.ranks; ++rank) {
-    for (const Action action : table.of(rank)) {
-      if (action.work() != adds) continue;
-      int& before = last[static_cast<std::size_t>(action.stage())];
-      if (action.micro_batch() < before) {
-        return {TableFault::Kind::descending, rank, action, {adds, action.stage(), before}};
+  for (const Work work : {Work::forward, Work::backward, Work::weight_gradients}) {
+    for (int& micro_batch : last) micro_batch = -1;
+    for (int rank = 0; rank < table.ranks; ++rank) {
+      for (const Action action : table.of(rank)) {
+        const bool has_loss = action.stage() + 1 == table.stages;
+        if (action.work() != work || !(work == adds || has_loss)) continue;
+        int& before = last[static_cast<std::size_t>(action.stage())];
+        if (action.micro_batch() < before) {
+          return {TableFault::Kind::descending, rank, action, {work, action.stage(), before}};
+        }
+        before = action.micro_batch();
       }
-      before = action.micro_batch();
     }
   }
   return {};
