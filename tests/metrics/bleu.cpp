@@ -140,6 +140,13 @@ TEST_CASE("no tokens at all score 0, not NaN") {
         "BLEU = 0.00 0.0/0.0/0.0/0.0 (BP = 1.000 ratio = 0.000 hyp_len = 0 ref_len = 0)");
 }
 
+TEST_CASE("without an n-gram of some order the score is 0, unless smoothing adds some") {
+  const BleuStatistics three_tokens = {3, 3, {3, 2, 1, 0}, {3, 2, 1, 0}};
+  CHECK(bleu_score(three_tokens).score == 0);
+  CHECK(bleu_score(three_tokens, Smoothing::floor()).score == 0);
+  CHECK(bleu_score(three_tokens, Smoothing::add_k()).score == Approx(100));
+}
+
 TEST_CASE("different numbers of lines are an error that gives both") {
   const Lines two = {"a", "b"}, three = {"a", "b", "c"};
   CHECK(message_of<DataError>([&] { return corpus_bleu(two, three); }) ==

@@ -71,7 +71,7 @@ struct EncodingReport {
     index_t longest = 0;  //!< `<eos>` included.
   };
 
-  index_t pairs = 0;                   //!< Pairs that were read.
+  index_t pairs = 0;                   //!< Those that the corpus has.
   index_t skipped = 0;                 //!< A side had no words, ...
   std::vector<index_t> skipped_lines;  //!< ... for the first few in these lines.
   index_t dropped = 0;                 //!< A side was too long.

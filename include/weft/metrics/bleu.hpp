@@ -65,7 +65,7 @@ struct Bleu {
 //!     score = BP exp((ln p1 + ln p2 + ln p3 + ln p4) / 4),  BP = min(1, exp(1 - r / h))
 //!
 //! with precisions p = 100 matches / totals, reference length r, hypothesis length h. No match at
-//! all, or no n-gram of some order in any hypothesis, give 0.
+//! all gives 0; so does no n-gram of some order in any hypothesis, unless `add_k` adds some.
 //! **Errors.** ArgumentError for a smoothing value that is negative or not finite.
 //! **Source.** Papineni, Roukos, Ward, Zhu 2002; the exceptions as in sacreBLEU 2.6.
 [[nodiscard]] inline Bleu bleu_score(const BleuStatistics& statistics,
