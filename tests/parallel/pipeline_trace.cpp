@@ -144,6 +144,14 @@ TEST_CASE("the last batch of a trace is drawn, without what was waited") {
   CHECK(has("<rect x=\"80\" y=\"34\" width=\"19\""));   // 12 to 14: it waited until 12
   CHECK(has("<rect x=\"110\" y=\"34\" width=\"49\""));  // 15 to 20
   CHECK(svg(std::vector<Trace>(2)).find("<rect") == std::string::npos);
+
+  // A batch of fewer sequences than micro-batches lacks the first of these.
+  const std::vector<Trace> grows = {
+      {forward(0, 1, 1, 2), forward(0, 0, 3, 4), forward(0, 1, 4, 5)}};
+  const std::vector<Trace> shrinks = {
+      {forward(0, 0, 1, 2), forward(0, 1, 2, 3), forward(0, 1, 4, 5)}};
+  CHECK(svg(grows, 100).find("<title>forward of micro-batch 0") != std::string::npos);
+  CHECK(svg(shrinks, 100).find("<title>forward of micro-batch 0") == std::string::npos);
 }
 
 }  // namespace pipeline_trace_tests

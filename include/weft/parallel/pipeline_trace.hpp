@@ -63,13 +63,16 @@ template <comm::Communicator C>
   std::vector<std::span<const TraceEvent>> last;
   int stages = static_cast<int>(traces.size());
   for (const Trace& trace : traces) {
-    // A rank begins a batch with the forward of its first micro-batch in its first stage.
-    const auto begins = [&](const TraceEvent& event) {
-      return !trace.empty() && event.action == trace.front().action;
-    };
-    const auto begin = std::find_if(trace.rbegin(), trace.rend(), begins);
-    const auto count = begin == trace.rend() ? 0 : begin - trace.rbegin() + 1;
-    last.push_back(std::span(trace).last(static_cast<std::size_t>(count)));
+    // In its first stage a rank takes micro-batches in ascending order. A short batch lacks some.
+    std::size_t begin = 0;
+    int micro_batch = -1;
+    for (std::size_t i = 0; i < trace.size(); ++i) {
+      const Action action = trace[i].action, first = trace.front().action;
+      if (action.work() != first.work() || action.stage() != first.stage()) continue;
+      if (action.micro_batch() <= micro_batch) begin = i;
+      micro_batch = action.micro_batch();
+    }
+    last.push_back(std::span(trace).subspan(begin));
     for (const TraceEvent& event : trace) stages = std::max(stages, event.action.stage() + 1);
   }
   double begin_s = 0.0, end_s = 0.0;
