@@ -107,6 +107,25 @@ TEST_CASE("the exception of the lowest member is rethrown, after all have ended"
   CHECK(ended == std::vector<int>(4, 4));
 }
 
+TEST_CASE("a team that runs a function refuses another, and goes on") {
+  Team team(2);
+  std::string refused;
+  int calls[2] = {};
+  team.run([&](int member) {
+    ++calls[member];
+    if (member == 0) {
+      std::thread([&] {
+        refused = message_of<Error>([&] { return team.run([](int) {}), 0; });
+      }).join();
+    }
+  });
+  CHECK(refused ==
+        "Team: a device's threads are asked to run two functions at once: ranks that are threads "
+        "have a device each");
+  team.run([&](int member) { ++calls[member]; });
+  CHECK((calls[0] == 2 && calls[1] == 2));
+}
+
 TEST_CASE("a team of one passes exceptions on and goes on") {
   Team team(1);
   CHECK(what_of(team, [](int) { throw std::runtime_error("alone"); }) == "alone");

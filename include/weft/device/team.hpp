@@ -48,7 +48,9 @@ class Team {
   [[nodiscard]] int size() const { return size_; }
 
   //! Calls `f(member)` for members 0 to size - 1, member 0 on the calling thread, and returns when
-  //! all are done. The first exception (of the lowest member) is rethrown. One caller at a time.
+  //! all are done. The first exception (of the lowest member) is rethrown.
+  //!
+  //! **Errors.** Error if it runs another function already: one caller at a time.
   template <class F>
   void run(F&& f) {
     run(size_, std::forward<F>(f));
@@ -69,6 +71,11 @@ class Team {
   //! Compiled once, whatever functions the team is given; and each of those once.
   void run_function(int members, Call call, void* function) {
     if (members == 1) return call(function, 0);
+    if (busy_.exchange(true, std::memory_order_acquire)) {
+      throw Error(
+          "Team: a device's threads are asked to run two functions at once: ranks that are threads "
+          "have a device each");
+    }
     members_ = members;
     call_ = call;
     function_ = function;
@@ -76,10 +83,10 @@ class Team {
     wake();
     invoke(0);
     wait_while(running_, [](int running) { return running != 0; });
-    if (failed_member_ >= 0) {
-      failed_member_ = -1;
-      std::rethrow_exception(std::exchange(failure_, nullptr));
-    }
+    const bool failed = std::exchange(failed_member_, -1) >= 0;
+    const std::exception_ptr failure = std::exchange(failure_, nullptr);
+    busy_.store(false, std::memory_order_release);
+    if (failed) std::rethrow_exception(failure);
   }
 
   //! Loops of one step follow each other within microseconds: spinning that long before sleeping
@@ -141,6 +148,7 @@ class Team {
   }
 
   int size_;
+  std::atomic<bool> busy_{false};
   int members_ = 0;
   Call call_ = nullptr;
   void* function_ = nullptr;
