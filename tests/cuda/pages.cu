@@ -83,14 +83,15 @@ bool waits_for_kernels(const Action& action) {
   *flag = 0;
   cudaStream_t other = nullptr;
   REQUIRE(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking) == cudaSuccess);
-  wait_for_host<<<1, 1, 0, other>>>(flag);
   std::atomic<bool> is_done = false, has_waited = false;
-  std::thread watch([&] {
+  std::jthread watch([&] {  // waits for itself if the action throws
     const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(5);
     while (!is_done && std::chrono::steady_clock::now() < until) std::this_thread::yield();
     has_waited = !is_done;
     *flag = 1;
   });
+  // Only now: where a launch waits for its kernel (CUDA_LAUNCH_BLOCKING), this ends, too.
+  wait_for_host<<<1, 1, 0, other>>>(flag);
   action();
   is_done = true;
   watch.join();
