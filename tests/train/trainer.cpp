@@ -667,6 +667,14 @@ TEST_CASE("what a program says of a model stands in no way of what a state says 
   CHECK(trainer.run() == Ended::max_epochs);
 }
 
+TEST_CASE("a validation set without a label that counts is named") {
+  const TemporaryFolder folder;
+  OneDevice<> one;
+  Trainer trainer(one.strategy, OwnData<true>(), noam, RunFolder(folder.path("run")), {});
+  CHECK(message_of<DataError>([&] { return trainer.validate(); }) ==
+        "trainer: no label of the validation set counts");
+}
+
 TEST_CASE("what cannot be saved is refused before the first update") {
   const TemporaryFolder folder;
   const Course course;

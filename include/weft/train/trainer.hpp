@@ -178,6 +178,8 @@ class Trainer {
   }
 
   //! The loss per token on the validation set.
+  //!
+  //! **Errors.** DataError if none of its labels counts.
   [[nodiscard]] double validate() {
     parallel::LossSum sum;
     named([&] {
@@ -185,10 +187,16 @@ class Trainer {
         sum += strategy_->evaluate(Data::on_device(batch));
       });
     });
-    return mean(sum.loss, sum.tokens).value();
+    return mean_of(sum, "the validation set");
   }
 
  private:
+  //! **Errors.** DataError if no label counts, as where all are ignored.
+  [[nodiscard]] static double mean_of(const parallel::LossSum& sum, const char* labels) {
+    if (sum.tokens.value() == 0) throw DataError(text("trainer: no label of ", labels, " counts"));
+    return mean(sum.loss, sum.tokens).value();
+  }
+
   //! What `f` returns. **Errors.** What it throws; a NotFiniteError also says in which module, on
   //! which rank and in which update.
   template <class F>
@@ -269,7 +277,7 @@ class Trainer {
     report.updates = strategy_->state().updates();
     report.skipped = strategy_->state().skipped();
     report.rate = rate_;
-    report.train_loss = mean(epoch_loss_.loss, epoch_loss_.tokens).value();
+    report.train_loss = mean_of(epoch_loss_, "the epoch");
     report.seconds = epoch_seconds_;
     if (epoch_seconds_ > 0.0) {  // a run may go on only to see that it has ended
       report.tokens_per_second = static_cast<double>(seen_tokens_) / epoch_seconds_;
