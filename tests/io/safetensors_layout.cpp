@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/io/safetensors_layout.hpp>
 
+#include <weft/io/safetensors_file.hpp>
+
 #include <catch2/catch.hpp>
 
 #include <cstdint>
@@ -10,11 +12,14 @@
 #include <vector>
 
 #include "../message_of.hpp"
+#include "../temporary_folder.hpp"
 
 namespace safetensors_layout_tests {
 
 using namespace weft;
 using io::DType;
+using io::Metadata;
+using io::SafetensorsFile;
 using io::SafetensorsLayout;
 using io::TensorEntry;
 using weft::testing::message_of;
@@ -48,6 +53,30 @@ TEST_CASE("names and shapes that no file can have are refused") {
   const SafetensorsLayout layout({}, {});
   CHECK(message_of<ArgumentError>([&] { return layout.begin("a"); }) ==
         "safetensors: no tensor is called \"a\"");
+}
+
+TEST_CASE("a header that would not be read again is refused") {
+  const testing::TemporaryFolder folder;
+  const auto written = [&](const Entries& entries, const Metadata& metadata) {
+    return message_of<ArgumentError>([&] {
+      const auto path = folder.write("file", SafetensorsLayout(entries, metadata).header());
+      return SafetensorsFile(path).metadata() == metadata;
+    });
+  };
+  const std::size_t most = std::size_t{16} << 20;
+  const std::string around = R"({"__metadata__":{"a":""}})";
+  CHECK(written({}, {{"a", std::string(most - around.size(), 'x')}}) == "(no error)");
+  CHECK(written({}, {{"a", std::string(most - around.size() + 1, 'x')}}) ==
+        "safetensors: a header of 16777224 bytes is longer than the limit of 16777216");
+  Metadata many;
+  while (many.size() < 65536) many[std::to_string(many.size())] = "";
+  CHECK(written({}, many) == "(no error)");
+  many["one more"] = "";
+  CHECK(written({}, many) ==
+        "safetensors: 65537 entries of metadata are more than the limit of 65536");
+  CHECK(written({{"a", DType::F32, std::vector<index_t>(64, 0)}}, {}) == "(no error)");
+  CHECK(written({{"a", DType::F32, std::vector<index_t>(65, 0)}}, {})
+            .starts_with("safetensors: tensor \"a\" cannot have the shape (0, 0, "));
 }
 
 }  // namespace safetensors_layout_tests

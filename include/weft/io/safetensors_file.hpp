@@ -37,7 +37,7 @@ static_assert(std::endian::native == std::endian::little, "the format is little-
 class SafetensorsFile {
  public:
   //! The largest header that is read, in bytes, if nothing else is asked for.
-  static constexpr index_t default_most_header_bytes = index_t{16} << 20;
+  static constexpr index_t default_most_header_bytes = detail::HeaderLimits::bytes;
 
   //! Reads and checks the header.
   explicit SafetensorsFile(std::string path, index_t most_header_bytes = default_most_header_bytes)

@@ -37,7 +37,8 @@ class SafetensorsLayout {
   //! Gives each tensor its place; those that the entries have are not looked at.
   //!
   //! **Errors.** ArgumentError for a name that is there twice, is `__metadata__` or is not UTF-8,
-  //! for a shape that no memory holds, and for a header that readers refuse (100 MB).
+  //! for a shape that no memory holds, and for a header that SafetensorsFile refuses unless it is
+  //! told otherwise: of more than 16 MiB, 65,536 entries of metadata, or 64 extents of a tensor.
   SafetensorsLayout(std::vector<TensorEntry> tensors, const Metadata& metadata)
       : tensors_(std::move(tensors)) {
     std::ranges::sort(tensors_, [](const TensorEntry& a, const TensorEntry& b) {
@@ -46,7 +47,7 @@ class SafetensorsLayout {
     index_t end = 0;
     for (TensorEntry& tensor : tensors_) {
       const auto bytes = bytes_of(tensor.dtype, tensor.shape);
-      if (!bytes) {
+      if (!bytes || tensor.shape.size() > detail::HeaderLimits::extents) {
         throw ArgumentError(text("safetensors: tensor ", detail::in_quotes(tensor.name),
                                  " cannot have the shape ", detail::to_text(tensor.shape)));
       }
@@ -90,7 +91,12 @@ class SafetensorsLayout {
   }
 
   void write_header(const Metadata& metadata) {
-    constexpr std::uint64_t most_bytes = 100'000'000;
+    using Limits = detail::HeaderLimits;
+    if (metadata.size() > Limits::remarks) {
+      throw ArgumentError(text("safetensors: ", metadata.size(),
+                               " entries of metadata are more than the limit of ",
+                               Limits::remarks));
+    }
     std::string json = "{";
     const auto separate = [&json] {
       if (json.back() != '{') json += ',';
@@ -114,9 +120,9 @@ class SafetensorsLayout {
     json += '}';
     json.resize((json.size() + 7) / 8 * 8, ' ');  // aligns the tensors
     const std::uint64_t length = json.size();
-    if (length > most_bytes) {
+    if (length > std::uint64_t{Limits::bytes}) {
       throw ArgumentError(text("safetensors: a header of ", length,
-                               " bytes is longer than the limit of ", most_bytes));
+                               " bytes is longer than the limit of ", Limits::bytes));
     }
     header_.resize(sizeof length);
     std::memcpy(header_.data(), &length, sizeof length);

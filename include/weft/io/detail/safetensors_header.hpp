@@ -32,6 +32,13 @@ struct TensorEntry {
 
 namespace detail {
 
+//! What is read of a header, and so the most that is written.
+struct HeaderLimits {
+  static constexpr index_t bytes = index_t{16} << 20;  // unless a reader asks for more
+  static constexpr std::size_t extents = 64;
+  static constexpr std::size_t remarks = 65536;  // a map takes many times its JSON's memory
+};
+
 //! Takes the events of nlohmann's parser and refuses, by a FormatError, whatever is not
 //!
 //!     {"__metadata__": {string: string, ...},
@@ -105,8 +112,8 @@ class SafetensorsHeaderReader {
     const auto number = static_cast<index_t>(value);
     if (awaited_ == Awaited::extent) {
       auto& shape = tensors.back().shape;
-      if (shape.size() == most_extents) {
-        fail(text(tensor(), " has more than ", most_extents, " extents"));
+      if (shape.size() == HeaderLimits::extents) {
+        fail(text(tensor(), " has more than ", HeaderLimits::extents, " extents"));
       }
       shape.push_back(number);
       return true;
@@ -133,9 +140,6 @@ class SafetensorsHeaderReader {
   }
 
  private:
-  static constexpr std::size_t most_extents = 64;
-  static constexpr std::size_t most_remarks = 65536;  // a map takes many times its JSON's memory
-
   enum class Awaited {
     header,
     name,
@@ -167,8 +171,8 @@ class SafetensorsHeaderReader {
   bool remark_name(const std::string& name) {
     const auto [remark, is_new] = metadata.try_emplace(name);
     if (!is_new) fail(text("__metadata__ has ", in_quotes(name), " twice"));
-    if (metadata.size() > most_remarks) {
-      fail(text("__metadata__ has more than ", most_remarks, " entries"));
+    if (metadata.size() > HeaderLimits::remarks) {
+      fail(text("__metadata__ has more than ", HeaderLimits::remarks, " entries"));
     }
     remark_ = &remark->second;
     return await(Awaited::remark);
