@@ -14,6 +14,7 @@
 // [include]
 #include "mean_squared_error.hpp"
 
+#include <weft/core/fingerprint.hpp>
 #include <weft/nn/embedding.hpp>
 #include <weft/nn/encoder.hpp>
 #include <weft/nn/layer_norm.hpp>
@@ -67,7 +68,9 @@ struct TaggedSentences {
   }
 
   //! Differs where batches do: ranks compare it, as each has to bring the same batch.
-  [[nodiscard]] std::uint64_t fingerprint() const { return words.fingerprint(); }
+  [[nodiscard]] std::uint64_t fingerprint() const {
+    return Fingerprint().add(words.fingerprint()).add(tags.fingerprint()).value();
+  }
 };
 // [batch]
 
