@@ -18,6 +18,7 @@ namespace weft::generate {
 
 //! The translation of each source whose every word is the most probable one, without the marks of
 //! beginning and end: but for rounding, that of `beam_search` with a beam of 1 and fairseq's rules.
+//! (With `renormalize`, and the end forbidden, `beam_search` finds none.)
 //! It needs no probabilities, so `next` need not make all logits. One `next` serves all searches
 //! with a context.
 //!
