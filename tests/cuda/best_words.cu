@@ -46,15 +46,24 @@ bool agree(float a, float b) {
 TEST_CASE("a GPU finds the words that a processor finds") {
   const auto V = GENERATE(as<index_t>(), 1, 5, 128, 255, 257, 1000);
   const auto count = GENERATE(as<index_t>(), 1, 11);
-  CAPTURE(V, count);
+  const bool takes_out = GENERATE(false, true);
+  CAPTURE(V, count, takes_out);
   constexpr index_t rows = 5;
   const auto logits = logits_of(rows, V);
   Cpu cpu;
   Cuda gpu;
   const auto on_gpu = to_device<float>(gpu, logits, {rows, V});
   const View<const float> on_cpu{logits.data(), {rows, V}};
-  const auto expected = best_words(cpu, on_cpu, count);
-  const auto found = best_words(gpu, View<const float>(on_gpu), count);
+  const std::vector<token_t> taken{0, 3, 4, 250, 251, 999};
+  View<const float> of_cpu, of_gpu;
+  const auto penalties = without_words(cpu, V, taken);
+  const auto penalties_on_gpu = without_words(gpu, V, taken);
+  if (takes_out) {
+    of_cpu = penalties;
+    of_gpu = penalties_on_gpu;
+  }
+  const auto expected = best_words(cpu, on_cpu, count, of_cpu);
+  const auto found = best_words(gpu, View<const float>(on_gpu), count, of_gpu);
   REQUIRE(found.size() == expected.size());
   for (std::size_t i = 0; i < found.size(); ++i) {
     CAPTURE(i, found[i].log_probability, expected[i].log_probability);

@@ -11,6 +11,7 @@
 #include <numeric>
 #include <vector>
 
+#include "../message_of.hpp"
 #include "equal_logits.hpp"
 
 namespace best_words_tests {
@@ -18,6 +19,7 @@ namespace best_words_tests {
 using namespace weft;
 using namespace weft::generate;
 using weft::testing::equal_logits;
+using weft::testing::message_of;
 
 namespace {
 
@@ -60,6 +62,41 @@ TEST_CASE("the best words are those of a full sort, the lower number first among
       CHECK(static_cast<double>(is.log_probability) == Approx(should).margin(1e-5));
     }
   }
+}
+
+TEST_CASE("a word that is taken out leaves the others their probabilities") {
+  Cpu device(2);
+  const index_t rows = 4, V = 600, count = 7;
+  const auto logits = equal_logits(rows, V);
+  const View<const float> view(logits.data(), {rows, V});
+  const auto all = best_words(device, view, V);
+  std::vector<token_t> taken{-1, static_cast<token_t>(V)};  // no words
+  for (index_t n = 0; n < rows; ++n) {
+    for (index_t i = 0; i < 4; i += 2)
+      taken.push_back(all[static_cast<std::size_t>(n * V + i)].word);
+  }
+  const auto penalties = without_words(device, V, taken);
+  const auto best = best_words(device, view, count, View<const float>(penalties));
+  for (index_t n = 0; n < rows; ++n) {
+    std::vector<ScoredWord> expected;
+    for (index_t i = 0; i < V; ++i) {
+      const auto& scored = all[static_cast<std::size_t>(n * V + i)];
+      if (std::ranges::find(taken, scored.word) == taken.end()) expected.push_back(scored);
+    }
+    for (index_t i = 0; i < count; ++i) {
+      const auto& is = best[static_cast<std::size_t>(n * count + i)];
+      const auto& should = expected[static_cast<std::size_t>(i)];
+      CHECK(is.word == should.word);
+      CHECK(is.log_probability == should.log_probability);
+    }
+  }
+  std::vector<token_t> every(static_cast<std::size_t>(V));
+  std::iota(every.begin(), every.end(), 0);
+  const auto nothing = without_words(device, V, every);
+  CHECK(best_words(device, view, 1, View<const float>(nothing)).front().word == -1);
+  CHECK(message_of<ShapeError>([&] {
+          return best_words(device, view, 1, View<const float>(nothing.data(), {V - 1}));
+        }).starts_with("best_words: penalties"));
 }
 
 TEST_CASE("logits of any size give logarithms of probabilities") {

@@ -83,11 +83,9 @@ inline std::vector<Candidate> best_candidates(const SourceSearch& search,
   for (std::size_t parent = 0; parent < search.active.size(); ++parent) {
     const auto row = static_cast<std::size_t>(search.active[parent].row * each);
     for (const ScoredWord& scored : words.subspan(row, static_cast<std::size_t>(each))) {
-      const bool possible =
-          scored.word >= 0 && is_possible(scored.log_probability) &&
-          std::ranges::find(settings.forbidden, scored.word) == settings.forbidden.end() &&
-          (settings.rules == Rules::transformers || length > 0 ||
-           scored.word != settings.eos);  // otherwise no translation is empty
+      const bool possible = scored.word >= 0 && is_possible(scored.log_probability) &&
+                            (settings.rules == Rules::transformers || length > 0 ||
+                             scored.word != settings.eos);  // otherwise no translation is empty
       if (!possible) continue;
       candidates.push_back(
           {search.active[parent].score + static_cast<double>(scored.log_probability), parent,
@@ -192,16 +190,8 @@ template <class Model, class Generator, class D>
   std::vector<detail::SourceSearch> searches;
   for (const index_t most : most_words) searches.push_back({{{{}, 0.0, 0}}, {}, most});
 
-  Tensor<float, D> without_forbidden;  // added to logits it takes those of forbidden words out
-  if (settings.renormalize) {
-    std::vector<float> shift(static_cast<std::size_t>(generator.vocabulary()));
-    for (const token_t word : settings.forbidden) {
-      if (word >= 0 && word < generator.vocabulary()) {
-        shift[static_cast<std::size_t>(word)] = -std::numeric_limits<float>::infinity();
-      }
-    }
-    without_forbidden = to_device<float>(ctx.device(), shift, {std::ssize(shift)});
-  }
+  const auto without_forbidden =
+      without_words(ctx.device(), generator.vocabulary(), settings.forbidden);
 
   const index_t most = most_words.empty() ? 0 : std::ranges::max(most_words);
   DecoderCache<Model, D> cache(ctx, model, source, most + 1);
@@ -226,10 +216,9 @@ template <class Model, class Generator, class D>
 
     const auto logits = generator.logits(ctx, cache.step(ctx, tokens, parents, counts));
     if (settings.renormalize) ops::add_bias(ctx.device(), without_forbidden, logits);
-    // Forbidden words may be among the best, so ask for as many more.
-    const index_t each = std::min(
-        2 * settings.beam + static_cast<index_t>(settings.forbidden.size()) + 1, logits.columns());
-    const auto words = best_words(ctx.device(), logits, each);
+    // The end may be among the best where it is none, so ask for one more.
+    const index_t each = std::min(2 * settings.beam + 1, logits.columns());
+    const auto words = best_words(ctx.device(), logits, each, View<const float>(without_forbidden));
     std::vector<float> end_scores;
     for (auto& search : searches) {
       if (search.active.empty()) continue;

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include <weft/core/exp_sum.hpp>
@@ -13,6 +14,7 @@
 #include <weft/core/index.hpp>
 #include <weft/core/simd.hpp>
 #include <weft/device/cpu.hpp>
+#include <weft/ops/check.hpp>
 #include <weft/tensor/tensor.hpp>
 #include <weft/tensor/view.hpp>
 
@@ -42,23 +44,35 @@ struct LogSoftmax {
   return {of_row.largest, std::log(of_row.exps)};
 }
 
-//! Keeps the `count` largest of the row, in descending order; of equals the one with the lower
-//! number comes first.
-[[gnu::flatten]] inline void best_of_row(const float* row, index_t V, index_t count,
-                                         ScoredWord* best) {
+//! Keeps the `count` largest of the row with its penalties, in descending order; of equals the one
+//! with the lower number comes first. `penalties` is (V), or null.
+template <bool has_penalties>
+[[gnu::flatten]] void best_of_row(const float* row, const float* penalties, index_t V,
+                                  index_t count, ScoredWord* best) {
   constexpr CpuLanes lanes;
+  const auto at = [&](auto c) {
+    if constexpr (has_penalties) return simd::load(row, c) + simd::load(penalties, c);
+    return simd::load(row, c);
+  };
   const LogSoftmax normalized = log_softmax(row, V);
   for (index_t i = 0; i < count; ++i) best[i] = {-1, -std::numeric_limits<float>::infinity()};
   float bound = -std::numeric_limits<float>::infinity();
   for (index_t first = 0; first < V; first += 256) {
     const index_t n = V - first < 256 ? V - first : 256;
     // Most stretches hold nothing that is good enough: one pass over them says so.
-    if (lanes.max(n, [&](auto c) { return simd::load(row + first, c); }) <= bound) continue;
+    const auto in_stretch = [&](auto c) {
+      c.first += first;
+      return at(c);
+    };
+    if (lanes.max(n, in_stretch) <= bound) continue;
     for (index_t v = first; v < first + n; ++v) {
-      if (!(row[v] > bound)) continue;
-      index_t at = count - 1;
-      for (; at > 0 && row[v] > best[at - 1].log_probability; --at) best[at] = best[at - 1];
-      best[at] = {static_cast<token_t>(v), row[v]};
+      const float logit = at(v);
+      if (!(logit > bound)) continue;
+      index_t place = count - 1;
+      for (; place > 0 && logit > best[place - 1].log_probability; --place) {
+        best[place] = best[place - 1];
+      }
+      best[place] = {static_cast<token_t>(v), logit};
       bound = best[count - 1].log_probability;
     }
   }
@@ -71,11 +85,14 @@ struct LogSoftmax {
 struct BestWords {
   View<const float> logits;
   index_t count;
+  View<const float> penalties;
   using Found = ScoredWord;
   [[nodiscard]] index_t found_in_row() const { return count; }
 
   void of_row(const float* row, ScoredWord* best) const {
-    best_of_row(row, logits.columns(), count, best);
+    const index_t V = logits.columns();
+    penalties.data == nullptr ? best_of_row<false>(row, nullptr, V, count, best)
+                              : best_of_row<true>(row, penalties.data, V, count, best);
   }
 };
 
@@ -103,24 +120,49 @@ void find_words(Cpu& device, const Wanted& wanted, typename Wanted::Found* found
 //! The same on a device whose memory the host cannot read: the logits are copied to it.
 template <class D, class Wanted>
 void find_words(D& device, const Wanted& wanted, typename Wanted::Found* found) {
-  const auto copy = to_host(device, wanted.logits);
+  const auto logits = to_host(device, wanted.logits);
+  Wanted on_host = wanted;
+  std::vector<float> penalties;
+  if constexpr (requires { wanted.penalties; }) {
+    if (wanted.penalties.data != nullptr) {
+      penalties = to_host(device, wanted.penalties);
+      on_host.penalties.data = penalties.data();
+    }
+  }
   for (index_t n = 0; n < wanted.logits.rows(); ++n) {
-    wanted.of_row(copy.data() + n * wanted.logits.columns(), found + n * wanted.found_in_row());
+    on_host.of_row(logits.data() + n * wanted.logits.columns(), found + n * wanted.found_in_row());
   }
 }
 
 }  // namespace detail
 
 //! The `count` most probable words of each row, in descending order; fewer words than `count` leave
-//! entries with the word -1.
+//! entries with the word -1. Penalties are added to the logarithms of probabilities: minus infinity
+//! takes a word out, and leaves the others theirs.
 //!
-//! **Shapes.** logits: (N, V). Returns N * count entries.
+//! **Shapes.** logits: (N, V). penalties: (V), or empty. Returns N * count entries.
+//! **Errors.** ShapeError.
+//! **Cost.** Up to `count` passes over a row.
 template <class D>
-[[nodiscard]] std::vector<ScoredWord> best_words(D& device, View<const float> logits,
-                                                 index_t count) {
+[[nodiscard]] std::vector<ScoredWord> best_words(D& device, View<const float> logits, index_t count,
+                                                 View<const float> penalties = {}) {
+  ops::detail::expect_shape_if_given("best_words", "penalties", penalties, {logits.columns()});
   std::vector<ScoredWord> best(static_cast<std::size_t>(logits.rows() * count));
-  find_words(device, detail::BestWords{logits, count}, best.data());
+  find_words(device, detail::BestWords{logits, count, penalties}, best.data());
   return best;
+}
+
+//! The penalties that take words out; numbers that are no word's do nothing.
+//!
+//! **Shapes.** Returns (V).
+template <class D>
+[[nodiscard]] Tensor<float, D> without_words(D& device, index_t V, std::span<const token_t> words) {
+  std::vector<float> penalties(static_cast<std::size_t>(V));
+  for (const token_t word : words) {
+    if (word < 0 || word >= V) continue;
+    penalties[static_cast<std::size_t>(word)] = -std::numeric_limits<float>::infinity();
+  }
+  return to_device<float>(device, penalties, {V});
 }
 
 //! The logarithm of one word's probability in each row.

@@ -51,24 +51,29 @@ class LargestLogit {
       }
     }
     const auto logits = generator_->logits(ctx, x);
-    const auto each = std::min(std::ssize(excluded) + 1, logits.columns());
-    const auto best = best_words(ctx.device(), logits, each);
     std::vector<token_t> found;
-    for (index_t n = 0; n < x.rows(); ++n) {
-      const auto of_row = std::span(best).subspan(static_cast<std::size_t>(n * each),
-                                                  static_cast<std::size_t>(each));
-      const auto first = std::ranges::find_if(of_row, [&](const ScoredWord& scored) {
-        return std::ranges::find(excluded, scored.word) == excluded.end();
-      });
-      const bool is_found = first != of_row.end() && std::isfinite(first->log_probability);
-      found.push_back(is_found ? first->word : -1);
+    for (const auto& best : best_words(ctx.device(), logits, 1, without(ctx, excluded))) {
+      found.push_back(std::isfinite(best.log_probability) ? best.word : -1);
     }
     return found;
   }
 
  private:
+  //! The penalties that take words out; empty if there are none.
+  [[nodiscard]] View<const float> without(nn::Context<D>& ctx, std::span<const token_t> excluded) {
+    if (!std::ranges::equal(excluded, excluded_)) {
+      excluded_.assign(excluded.begin(), excluded.end());
+      penalties_ = excluded.empty()
+                       ? Tensor<float, D>()
+                       : without_words(ctx.device(), generator_->vocabulary(), excluded);
+    }
+    return penalties_;
+  }
+
   const Generator* generator_;
   std::optional<ops::MaximumInnerProduct> screen_;
+  std::vector<token_t> excluded_;  // by the last call
+  Tensor<float, D> penalties_;     // that take them out
 };
 
 }  // namespace weft::generate

@@ -33,7 +33,8 @@ __device__ inline bool stands_before(const ScoredWord& a, const ScoredWord& b) {
 //! stays in the caches.
 template <int Threads>
 __global__ void __launch_bounds__(Threads)
-    best_words_kernel(const float* logits, index_t V, index_t count, ScoredWord* best) {
+    best_words_kernel(const float* logits, const float* penalties, index_t V, index_t count,
+                      ScoredWord* best) {
   using Reduce = cub::BlockReduce<ScoredWord, Threads>;
   __shared__ typename Reduce::TempStorage storage;
   __shared__ ScoredWord chosen;
@@ -45,7 +46,8 @@ __global__ void __launch_bounds__(Threads)
   for (index_t i = 0; i < count; ++i) {
     ScoredWord own = nothing;
     for (index_t v = threadIdx.x; v < V; v += Threads) {
-      const ScoredWord here{static_cast<token_t>(v), row[v]};
+      const float penalty = penalties == nullptr ? 0.0f : penalties[v];
+      const ScoredWord here{static_cast<token_t>(v), row[v] + penalty};
       if (stands_before(last, here) && stands_before(here, own)) own = here;
     }
     const ScoredWord first = Reduce(storage).Reduce(
@@ -81,7 +83,8 @@ void find_on_gpu(Cuda& device, const Wanted& wanted, typename Wanted::Found* fou
 inline void find_words(Cuda& device, const BestWords& wanted, ScoredWord* found) {
   find_on_gpu(device, wanted, found, [&](const CudaGrid& grid, ScoredWord* best) {
     device.launch("the most probable words", grid, best_words_kernel<word_threads>,
-                  wanted.logits.data, wanted.logits.columns(), wanted.count, best);
+                  wanted.logits.data, wanted.penalties.data, wanted.logits.columns(), wanted.count,
+                  best);
   });
 }
 
