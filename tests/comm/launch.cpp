@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/comm/launch.hpp>
 
+#include <weft/core/clock.hpp>
+
 #include <catch2/catch.hpp>
 
 #include <atomic>
 #include <chrono>
 #include <exception>
+#include <span>
 #include <stdexcept>
 #include <thread>
 
@@ -47,12 +50,36 @@ TEST_CASE("the rank that threw is named, and the others are not waited for in va
   CHECK(aborted == 3);
 }
 
-TEST_CASE("a rank that leaves early is late for the rest") {
+TEST_CASE("a rank that leaves early is missed at once") {
   const auto program = [&](ThreadCommunicator& communicator) {
-    if (communicator.rank() != 0) barrier(communicator);
+    barrier(communicator, {"the first"});
+    if (communicator.rank() == 0) return;
+    auto some = communicator.split(0, 0);  // rank 0 takes no part
+    barrier(some);
   };
-  CHECK_THROWS_WITH(launch_threads(3, Timeout(1.0), program),
-                    Catch::Contains("rank 0 has not entered barrier"));
+  const double begin = monotonic_seconds();
+  CHECK_THROWS_WITH(launch_threads(3, Timeout(600.0), program),
+                    Catch::Contains("rank 0 has not entered split, and has ended"));
+  CHECK(monotonic_seconds() - begin < 60.0);
+}
+
+TEST_CASE("what a rank has sent before it ended arrives") {
+  for (int round = 0; round < 20; ++round) {
+    launch_threads(3, Timeout(600.0), [&](ThreadCommunicator& communicator) {
+      // Each but the last ends as soon as the next one has what it waits for.
+      int value = round;
+      ThreadCommunicator::Transfer transfer;
+      const auto pass = [&](const Message& message) {
+        communicator.post(std::span(&message, 1), {"pass"}, transfer);
+        transfer.wait();
+      };
+      if (communicator.rank() > 0) pass(receive_from(communicator.rank() - 1, &value, 1));
+      if (communicator.rank() == 0)
+        std::this_thread::sleep_for(std::chrono::milliseconds(19 + round % 4));
+      if (communicator.rank() < 2) pass(send_to(communicator.rank() + 1, &value, 1));
+      if (value != round) throw Error("another value");
+    });
+  }
 }
 
 TEST_CASE("who goes on after another rank has failed is named with the failure") {

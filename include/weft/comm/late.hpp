@@ -38,4 +38,12 @@ template <class MessageAt, class Ended>
   return late_text(rank, purpose, timeout, to_text(last_seen));
 }
 
+//! The same of one that will not come: "rank 2 has not entered barrier, and has ended; last seen in
+//! barrier".
+[[nodiscard]] inline std::string ended_text(int rank, const Purpose& purpose,
+                                            const Purpose& last_seen) {
+  return text("rank ", rank, " has not entered ", to_text(purpose),
+              ", and has ended; last seen in ", to_text(last_seen));
+}
+
 }  // namespace weft::comm

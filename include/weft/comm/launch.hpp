@@ -107,7 +107,8 @@ class EndedRanks {
 //! standard error.
 //!
 //! **Errors.** RankError for the first rank that threw of its own accord: the others leave what
-//! they wait in as soon as they see it. CommunicatorAborted if a rank was late and none threw.
+//! they wait in as soon as they see it. CommunicatorAborted if a rank was late, or ended while
+//! another waited for it, and none threw.
 //! SystemError if the system has not so many threads.
 template <class Program>
 void launch_threads(int ranks, Timeout timeout, const Program& program) {
@@ -121,6 +122,7 @@ void launch_threads(int ranks, Timeout timeout, const Program& program) {
       try {
         threads.emplace_back([&, rank] {
           detail::run_rank(world[rank], program, outcomes[rank]);
+          if (outcomes[rank].failure == nullptr) world[rank].leave();
           ended.end(rank, outcomes[rank]);
         });
       } catch (const std::system_error& error) {

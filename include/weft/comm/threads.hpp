@@ -84,6 +84,7 @@ struct RankState {
   std::condition_variable arrived;
   Purpose entered;                       // what it posted last
   const ThreadBatch* waiting = nullptr;  // what it waits for
+  bool ended = false;                    // it posts nothing more
 
   //! Says so while it lives. The lock, of `mutex`, may be given up meanwhile.
   class Waiting {
@@ -160,8 +161,16 @@ class ThreadWorld {
     std::unique_lock lock(mine.mutex);
     const auto ready = [&] { return batch.missing == 0; };
     const RankState::Waiting waiting(mine, lock, batch);
+    int ended = none;
     while (!mine.arrived.wait_for(lock, interval, ready) && !failure.happened() &&
            std::chrono::steady_clock::now() < deadline) {
+      lock.unlock();
+      const int late = find_late(batch);
+      const bool has_ended = has_ended_now(late);
+      lock.lock();
+      // The first time it may have sent what was waited for before it ended.
+      if (has_ended && late == ended) break;
+      ended = has_ended ? late : none;
     }
     if (!ready() && !failure.happened()) {
       lock.unlock();
@@ -181,6 +190,12 @@ class ThreadWorld {
     }
     batch.posted.clear();
     batch.missing = 0;
+  }
+
+  void leave(int rank) {
+    RankState& mine = state(rank);
+    const std::scoped_lock lock(mine.mutex);
+    mine.ended = true;
   }
 
   void abort(int rank, const std::string& message) {
@@ -205,6 +220,8 @@ class ThreadWorld {
   }
 
  private:
+  static constexpr int none = -1;  // no rank
+
   //! What was posted from one rank to another and has found no partner: all sends, or all receives.
   struct Link {
     std::mutex mutex;
@@ -285,6 +302,12 @@ class ThreadWorld {
     return first;
   }
 
+  [[nodiscard]] bool has_ended_now(int outer_rank) {
+    RankState& other = outer_state(outer_rank);
+    const std::scoped_lock lock(other.mutex);
+    return other.ended;
+  }
+
   int peer_missed_by(const ThreadBatch& batch) {
     const std::scoped_lock lock(state(batch.rank).mutex);
     return batch.missing_outer_peer();
@@ -297,6 +320,7 @@ class ThreadWorld {
       return text("the ranks wait for each other: rank ", outer(batch.rank), " in ",
                   to_text(batch.purpose), ", rank ", late, " in ", to_text(other.entered));
     }
+    if (other.ended) return ended_text(late, batch.purpose, other.entered);
     return late_text(late, batch.purpose, timeout_, other.entered);
   }
 
@@ -377,6 +401,9 @@ class ThreadCommunicator {
   }
 
   void abort(int rank, const std::string& message) { world_->abort(rank, message); }
+
+  //! Says that this rank posts nothing more: who waits for it fails at once, not after the timeout.
+  void leave() { world_->leave(rank_); }
 
   [[nodiscard]] ThreadCommunicator split(int color, int key) {
     const auto [members, mine] = split_members(*this, color, key);
