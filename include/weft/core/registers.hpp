@@ -16,7 +16,9 @@
 #include <immintrin.h>
 #endif
 
-#if defined(__AVX512F__) && defined(__AVX512DQ__)
+// Where code for a GPU is made, host functions are only read: CUDA 13.0 ends with a segmentation
+// fault at some that compare vectors of 64 bytes.
+#if defined(__AVX512F__) && defined(__AVX512DQ__) && !defined(__CUDA_ARCH__)
 #define WEFT_AVX512 1
 #else
 //! Whether the compiler may use AVX-512's masked loads and stores.
