@@ -78,13 +78,19 @@ WEFT_INLINE FloatRegister sqrt(FloatRegister x) {
 #endif
 }
 
-//! a * b + c. With AVX-512 it is rounded once, whatever options of the compiler say about it.
+//! a * b + c. Where there is an instruction for it, it is rounded once, whatever options of the
+//! compiler say: g++ that tunes for Zen rounds twice where a loop has one sum, and once where it
+//! has several, so that a row had other bits alone than beside others.
 WEFT_INLINE FloatRegister multiply_add(FloatRegister a, FloatRegister b, FloatRegister c) {
 #if WEFT_AVX512 && defined(__clang__)
   return (FloatRegister)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
 #elif WEFT_AVX512
   constexpr int current_rounding = 4;
   return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, current_rounding);
+#elif defined(__AVX2__) && defined(__FMA__) && defined(__clang__)
+  return (FloatRegister)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+#elif defined(__AVX2__) && defined(__FMA__)
+  return __builtin_ia32_vfmaddps256(a, b, c);
 #else
   return a * b + c;
 #endif
@@ -140,6 +146,15 @@ WEFT_INLINE void store_masked(float* to, std::uint16_t mask, FloatRegister v) {
   _mm512_mask_storeu_ps(to, mask, (__m512)v);
 #else
   __builtin_ia32_storeups512_mask(to, v, mask);
+#endif
+}
+#elif defined(__AVX2__)
+//! The elements whose mask is set; the others are 0, and their memory is not touched.
+WEFT_INLINE FloatRegister load_masked(const float* from, IntRegister mask) {
+#if defined(__clang__)
+  return (FloatRegister)_mm256_maskload_ps(from, (__m256i)mask);
+#else
+  return __builtin_ia32_maskloadps256((const FloatRegister*)from, mask);
 #endif
 }
 #endif

@@ -46,8 +46,11 @@ struct Tail {
   int count;      //!< how many columns
 };
 
-//! The same number sixteen times.
-WEFT_INLINE Floats broadcast(float x) { return x - Floats{}; }
+//! The same number sixteen times, or as often as `Vector` holds it.
+template <class Vector = Floats>
+WEFT_INLINE Vector broadcast(float x) {
+  return x - Vector{};
+}
 
 //! 0, 1, ..., 15.
 template <class Vector = Ints>
@@ -71,6 +74,10 @@ WEFT_INLINE Ints load(const std::int32_t* row, Full c) { return load_all<Ints>(r
 WEFT_INLINE Floats load(const float* row, Tail c) {
 #if WEFT_AVX512
   return load_masked(row + c.first, mask_of(c));
+#elif defined(__AVX2__)
+  const float* const from = row + c.first;
+  const auto mask = iota() < c.count;
+  return {load_masked(from, mask.first), load_masked(from + 8, mask.second)};
 #else
   Floats v{};
   std::memcpy(&v, row + c.first, static_cast<std::size_t>(c.count) * sizeof(float));
@@ -93,7 +100,7 @@ WEFT_INLINE void store(float* row, Tail c, Floats v) {
 #if WEFT_AVX512
   store_masked(row + c.first, mask_of(c), v);
 #else
-  std::memcpy(row + c.first, &v, static_cast<std::size_t>(c.count) * sizeof(float));
+  store_first(row + c.first, c.count, v);
 #endif
 }
 

@@ -36,10 +36,11 @@ WEFT_INLINE Words load(const Bfloat16Pair* row, Tail c) {
 }
 
 //! The same pair sixteen times.
-WEFT_INLINE Words broadcast(Bfloat16Pair pair) {
+template <class Vector = Words>
+WEFT_INLINE Vector broadcast(Bfloat16Pair pair) {
   std::uint32_t word;
   std::memcpy(&word, &pair, sizeof word);
-  return Words{} + word;
+  return Vector{} + word;
 }
 
 #if WEFT_AVX512_BF16

@@ -14,6 +14,7 @@ namespace cpu_tile_tests {
 using namespace weft;
 using namespace weft::testing;
 using ops::detail::multiply_tile;
+using ops::detail::narrowest;
 using ops::detail::Strided;
 
 TEST_CASE("a tile is the product, whatever lies beside it") {
@@ -21,7 +22,8 @@ TEST_CASE("a tile is the product, whatever lies beside it") {
   Cpu device;
   constexpr index_t gap = 3;
   for (const index_t M : {0, 1, 2, 5, 12, 13, 16, 24, 30}) {
-    for (const index_t N : {16, 32, 48, 64, 112, 128}) {
+    for (const index_t N : {index_t{16}, narrowest, index_t{32}, index_t{48}, 7 * narrowest,
+                            index_t{64}, index_t{112}, index_t{128}}) {
       for (const index_t K : {0, 1, 20}) {
         for (const bool accumulate : {false, true}) {
           CAPTURE(M, N, K, accumulate);
@@ -62,13 +64,16 @@ TEST_CASE("a transposed matrix is the same memory with other strides") {
 
 TEST_CASE("a row of a tile does not depend on how many others there are") {
   Cpu device;
-  const auto a = random_tensor(device, {31, 50}, 1), b = random_tensor(device, {50, 112}, 2);
-  const auto whole = nan_tensor(device, {31, 112});
-  multiply_tile(31, 112, 50, {a.data(), 50, 1}, b.data(), 112, whole.data(), 112, false);
-  for (index_t i = 0; i < 31; ++i) {
-    const auto row = nan_tensor(device, {1, 112});
-    multiply_tile(1, 112, 50, {a.data() + i * 50, 50, 1}, b.data(), 112, row.data(), 112, false);
-    CHECK(bit_difference(row, whole.slice(i, i + 1)) == "");
+  for (const index_t N : {index_t{112}, narrowest}) {
+    CAPTURE(N);
+    const auto a = random_tensor(device, {31, 50}, 1), b = random_tensor(device, {50, N}, 2);
+    const auto whole = nan_tensor(device, {31, N});
+    multiply_tile(31, N, 50, {a.data(), 50, 1}, b.data(), N, whole.data(), N, false);
+    for (index_t i = 0; i < 31; ++i) {
+      const auto row = nan_tensor(device, {1, N});
+      multiply_tile(1, N, 50, {a.data() + i * 50, 50, 1}, b.data(), N, row.data(), N, false);
+      CHECK(bit_difference(row, whole.slice(i, i + 1)) == "");
+    }
   }
 }
 

@@ -108,7 +108,7 @@ inline void attention_forward(Cpu& device, const AttentionTask& task,
 
     for_key_tiles(task, block, [&](index_t key, index_t count) {
       const auto k = task.keys_of(a.k).from(key);
-      const index_t width = round_up_to_width(count);
+      const index_t width = padded(count);
       if (!few) transpose_keys(task, k, count, keys);
       const auto v = side_by_side(task.keys_of(a.v).from(key), count, task, copied_values);
       for_query_tiles(task, block, key, count, [&](const ScoreTile& tile) {
@@ -173,7 +173,7 @@ inline void attention_backward(Cpu& device, const AttentionTask& task,
 
     for_key_tiles(task, block, [&](index_t key, index_t count) {
       const auto k_rows = task.keys_of(a.k).from(key);
-      const index_t width = round_up_to_width(count);
+      const index_t width = padded(count);
       transpose_keys(task, k_rows, count, keys);
       transpose_keys(task, task.keys_of(a.v).from(key), count, values);
       const auto k = side_by_side(k_rows, count, task, copied_k);

@@ -11,6 +11,7 @@
 #include <weft/core/simd.hpp>
 #include <weft/device/cpu.hpp>
 #include <weft/ops/attention_problem.hpp>
+#include <weft/ops/cpu/tile.hpp>
 #include <weft/ops/cpu/transpose.hpp>
 #include <weft/ops/dropout.hpp>
 #include <weft/tensor/sequences.hpp>
@@ -27,9 +28,8 @@ inline constexpr index_t query_block = 1024;
 inline constexpr index_t most_queries_in_place = 512;
 inline constexpr index_t key_tile = DropoutMask::group_columns;
 
-inline index_t round_up_to_width(index_t n) {
-  return (n + simd::width - 1) / simd::width * simd::width;
-}
+//! The columns that `multiply_tile` makes where `n` are wanted.
+inline index_t padded(index_t n) { return (n + narrowest - 1) / narrowest * narrowest; }
 
 //! One head of one sequence: rows that lie `stride` apart.
 template <class T>
@@ -49,7 +49,7 @@ struct AttentionTask {
   bool causal;
   float scale;
   index_t size;   // of a head
-  index_t width;  // the same, rounded up to a multiple of 16
+  index_t width;  // the same, padded
   index_t head, heads;
   index_t first_query, queries, first_key, keys;
   bool in_place;  // rows are used where they lie
@@ -60,7 +60,7 @@ struct AttentionTask {
       : causal(problem.causal),
         scale(problem.scale),
         size(problem.head_size),
-        width(round_up_to_width(problem.head_size)),
+        width(padded(problem.head_size)),
         head(task % problem.heads),
         heads(problem.heads),
         dropout(problem.dropout) {
@@ -146,17 +146,17 @@ void for_query_tiles(const AttentionTask& task, QueryBlock block, index_t key, i
     const index_t queries = block.end - query < query_tile ? block.end - query : query_tile;
     const index_t seen = query + queries - key;
     const index_t count = task.causal && seen < keys ? seen : keys;
-    f(ScoreTile{query, query - block.begin, queries, key, count, round_up_to_width(count)});
+    f(ScoreTile{query, query - block.begin, queries, key, count, padded(count)});
   }
 }
 
 //! A tile of keys (count, size) as columns (size, width): a row of scores is then a sum of rows.
 inline void transpose_keys(const AttentionTask& task, HeadView<const float> rows, index_t count,
                            float* out) {
-  transpose_and_pad(count, task.size, rows.data, rows.stride, out, round_up_to_width(count));
+  transpose_and_pad(count, task.size, rows.data, rows.stride, out, padded(count));
 }
 
-//! Rows side by side, with zeros up to a multiple of 16 columns; or as they lie.
+//! Rows side by side, with zeros up to `task.width` columns; or as they lie.
 inline HeadView<const float> side_by_side(HeadView<const float> rows, index_t count,
                                           const AttentionTask& task, float* scratch) {
   if (task.in_place) return rows;

@@ -39,30 +39,31 @@ struct NothingFollows {
   [[nodiscard]] static NothingFollows from(index_t) { return {}; }
 };
 
-//! R rows and 16 V columns of C = A B, or C += A B, in R V registers.
-template <int R, int V, class T, class Next>
+//! R rows and V vectors of columns of C = A B, or C += A B, in R V vectors.
+template <class Vector, int R, int V, class T, class Next>
 [[gnu::always_inline]] inline void multiply_block(index_t K, Strided<T> a, const T* b, index_t ldb,
                                                   float* c, index_t ldc, bool accumulate,
                                                   Next next) {
-  simd::Floats sum[R][V] = {};
+  constexpr index_t columns = sizeof(Vector) / sizeof(float);
+  using Factors = std::conditional_t<std::is_same_v<T, float>, Vector, simd::Words>;
+  Vector sum[R][V] = {};
   for (index_t k = 0; k < K; ++k) {
     next.ask(k * R);
-    decltype(simd::load(b, simd::Full{})) row[V];
+    Factors row[V];
     WEFT_UNROLL for (int v = 0; v < V; ++v) {
-      row[v] = simd::load(b + k * ldb, simd::Full{v * simd::width});
+      row[v] = simd::load_all<Factors>(b + k * ldb + v * columns);
     }
     WEFT_UNROLL for (int r = 0; r < R; ++r) {
-      const auto factor = simd::broadcast(*a.at(r, k));
+      const auto factor = simd::broadcast<Factors>(*a.at(r, k));
       WEFT_UNROLL for (int v = 0; v < V; ++v) {
         sum[r][v] = simd::multiply_add(factor, row[v], sum[r][v]);
       }
     }
   }
   WEFT_UNROLL for (int r = 0; r < R; ++r) {
-    float* const out = c + r * ldc;
     WEFT_UNROLL for (int v = 0; v < V; ++v) {
-      const simd::Full at{v * simd::width};
-      simd::store(out, at, accumulate ? simd::load(out, at) + sum[r][v] : sum[r][v]);
+      float* const at = c + r * ldc + v * columns;
+      simd::store_all(at, accumulate ? simd::load_all<Vector>(at) + sum[r][v] : sum[r][v]);
     }
   }
 }
@@ -76,20 +77,22 @@ inline constexpr int block_sums = WEFT_AVX512 ? 24 : simd::register_bytes == 32 
 inline constexpr int widest_block = WEFT_AVX512 ? 4 : 1;
 //! Columns of the widest block.
 inline constexpr index_t strip = 16 * widest_block;
+//! What columns of floats come in multiples of: half a pair of AVX2's registers can be multiplied.
+inline constexpr index_t narrowest = simd::register_bytes == 32 ? 8 : 16;
 
-//! All rows of 16 V columns.
-template <int V, class T, class Next>
+//! All rows of V vectors of columns, of which a block has `sums` registers' worth.
+template <class Vector, int V, int sums, class T, class Next>
 void multiply_panel(index_t M, index_t K, Strided<T> a, const T* b, index_t ldb, float* c,
                     index_t ldc, bool accumulate, Next next) {
-  constexpr int R = block_sums / V > 12 ? 12 : block_sums / V;
+  constexpr int R = sums / V > 12 ? 12 : sums / V;
   // Attention's tiles have any number of rows.
   constexpr bool takes_three = R > 3 && std::is_same_v<Next, NothingFollows>;
   index_t i = 0;
   const auto multiply = [&](auto rows) {
     constexpr int count = rows();
     for (; i + count <= M; i += count) {
-      multiply_block<count, V>(K, {a.at(i, 0), a.row, a.column}, b, ldb, c + i * ldc, ldc,
-                               accumulate, next.from(i * K));
+      multiply_block<Vector, count, V>(K, {a.at(i, 0), a.row, a.column}, b, ldb, c + i * ldc, ldc,
+                                       accumulate, next.from(i * K));
     }
   };
   multiply(std::integral_constant<int, R>());
@@ -100,13 +103,14 @@ void multiply_panel(index_t M, index_t K, Strided<T> a, const T* b, index_t ldb,
 //! C = A B, or C += A B, for matrices that fit a cache.
 //!
 //! **Shapes.** a: (M, K). b: (K, N), rows `ldb` apart. c: (M, N), rows `ldc` apart; N a multiple of
-//! 16. T is float, or Bfloat16Pair: two elements of each sum. The sum over K runs in ascending
-//! order, so a row of c does not depend on M. `next` may be Following<T>.
+//! 16, or of `narrowest` for floats. T is float, or Bfloat16Pair: two elements of each sum. The sum
+//! over K runs in ascending order, so a row of c does not depend on M. `next` may be Following<T>.
 template <class T, class Next = NothingFollows>
 void multiply_tile(index_t M, index_t N, index_t K, std::type_identity_t<Strided<T>> a, const T* b,
                    index_t ldb, float* c, index_t ldc, bool accumulate, Next next = {}) {
   const auto multiply = [&](auto vectors, index_t j) {
-    multiply_panel<vectors()>(M, K, a, b + j, ldb, c + j, ldc, accumulate, next);
+    multiply_panel<simd::Floats, vectors(), block_sums>(M, K, a, b + j, ldb, c + j, ldc, accumulate,
+                                                        next);
   };
   index_t j = 0;
   if constexpr (widest_block == 4) {
@@ -117,7 +121,13 @@ void multiply_tile(index_t M, index_t N, index_t K, std::type_identity_t<Strided
     }
     for (; j + 32 <= N; j += 32) multiply(std::integral_constant<int, 2>(), j);
   }
-  for (; j < N; j += 16) multiply(std::integral_constant<int, 1>(), j);
+  for (; j + 16 <= N; j += 16) multiply(std::integral_constant<int, 1>(), j);
+  if constexpr (narrowest < 16 && std::is_same_v<T, float>) {
+    if (j < N) {
+      multiply_panel<simd::FloatRegister, 1, 2 * block_sums>(M, K, a, b + j, ldb, c + j, ldc,
+                                                             accumulate, next);
+    }
+  }
 }
 
 }  // namespace weft::ops::detail
