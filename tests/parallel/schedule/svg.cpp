@@ -32,6 +32,12 @@ TEST_CASE("a drawing has a box for each action, where it is done") {
                    "backward of micro-batch 0 in stage 1<") != std::string::npos);
 }
 
+TEST_CASE("a drawing does not depend on the unit of costs") {
+  const TableView table = table_of<OneForwardOneBackward<2>, 2>.view();
+  constexpr int nanoseconds = 20'000'000;  // of an action
+  CHECK(svg(table, {nanoseconds, nanoseconds, nanoseconds}) == svg(table));
+}
+
 TEST_CASE("a table that deadlocks has no drawing") {
   Table<1, 2> backwards{.stages = 1, .micro_batches = 1};
   backwards.add(0, {Work::backward, 0, 0});

@@ -11,7 +11,8 @@
 
 namespace weft::parallel {
 
-//! What a stage's work on a micro-batch costs, in any unit. Messages cost nothing.
+//! What a stage's work on a micro-batch costs, in any unit in which an int holds the time that a
+//! whole table takes. Messages cost nothing.
 struct Costs {
   int forward = 1;           //!< of the output
   int backward = 1;          //!< of the input's gradient

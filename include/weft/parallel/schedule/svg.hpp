@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <weft/core/error.hpp>
+#include <weft/core/index.hpp>
 #include <weft/parallel/schedule/drawing.hpp>
 #include <weft/parallel/schedule/simulate.hpp>
 #include <weft/parallel/schedule/table.hpp>
@@ -19,19 +20,20 @@ namespace weft::parallel {
 //!
 //! **Errors.** ArgumentError for a table that deadlocks.
 [[nodiscard]] inline std::string svg(const TableView& table, const Costs& costs = {}) {
-  constexpr int unit = 22;  // pixels of the shortest action
+  constexpr index_t unit = 22;  // pixels of the shortest action
   std::vector<int> ends(static_cast<std::size_t>(table.places()));
   std::vector<int> next(static_cast<std::size_t>(table.ranks));
   if (simulate(table, costs, table.micro_batches, ends, next) == no_end) {
     throw ArgumentError("svg: the schedule deadlocks");
   }
   const int shortest = std::max(1, std::min({costs.forward, costs.backward, costs.all()}));
+  const auto pixel = [&](int time) { return static_cast<int>(unit * time / shortest); };
   std::vector<ActionBox> boxes;
   for (int rank = 0; rank < table.ranks; ++rank) {
     for (const Action action : table.of(rank)) {
       const int end = ends[static_cast<std::size_t>(table.place_of(action))];
       const int begin = end - costs.of(action.work(), table.splits_backward);
-      boxes.push_back({action, rank, begin * unit / shortest, end * unit / shortest});
+      boxes.push_back({action, rank, pixel(begin), pixel(end)});
     }
   }
   return draw_actions(boxes, table.ranks, table.stages);
