@@ -365,6 +365,17 @@ TEST_CASE("queries and keys of another number of sequences are refused") {
         "attention: 2 sequences of queries and 1 of keys");
 }
 
+TEST_CASE("heads without channels are refused") {
+  Cpu device;
+  const auto layout = make_layout(device, Lengths{4});
+  const Tensor<float> nothing(device, {4, 0}), log_sums(device, {4, 600});
+  const AttentionProblem<Cpu> problem{600, 0, false, 1.0f, layout.get(), layout.get(), {}};
+  const HeadRows<float> rows{nothing.data(), 0};
+  CHECK(message_of<ShapeError>([&] {
+          ops::attention(device, problem, rows, rows, rows, rows, log_sums.data());
+        }) == "attention: heads of 0 channels");
+}
+
 TEST_CASE("a scale that is not above 0 is refused") {
   Cpu device;
   const auto layout = make_layout(device, Lengths{4});

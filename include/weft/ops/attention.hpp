@@ -19,9 +19,9 @@ namespace weft::ops {
 //! logarithm of the sum of the exponentials of each row of scores, kept for the backward pass. Rows
 //! are floats; on a GPU they may be what its products round to (`result_type`).
 //! **Errors.** Error if rows are of several types, or of one that the device does not take.
-//! ShapeError unless there are as many sequences of queries as of keys. A query whose sequence has
-//! no keys gets zeros. On a GPU a `HeadSize` above 256 does not compile, and one that is known
-//! later is a ShapeError; a scale that is not above 0 is an ArgumentError.
+//! ShapeError unless there are as many sequences of queries as of keys, and heads have channels. A
+//! query whose sequence has no keys gets zeros. On a GPU a `HeadSize` above 256 does not compile,
+//! and one that is known later is a ShapeError; a scale that is not above 0 is an ArgumentError.
 //! **Source.** Vaswani et al. 2017, eq. 1; tiling as Dao et al., FlashAttention, 2022.
 template <class D, class Head = AnyHeadSize>
 void attention(D& device, const AttentionProblem<D>& problem, AnyHeadRows<const void> q,

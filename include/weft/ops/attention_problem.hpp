@@ -56,13 +56,14 @@ struct AttentionProblem {
   DropoutMask dropout;  //!< of the probabilities; head h uses the operation `operation + h`
 
   //! **Errors.** ShapeError, which begins with `name`, unless queries and keys have as many
-  //! sequences; ArgumentError unless the scale is above 0: the largest score is then that of the
-  //! largest product.
+  //! sequences, and heads have channels; ArgumentError unless the scale is above 0: the largest
+  //! score is then that of the largest product.
   void check(const char* name) const {
     if (query_layout->sequences() != key_layout->sequences()) {
       throw ShapeError(text(name, ": ", query_layout->sequences(), " sequences of queries and ",
                             key_layout->sequences(), " of keys"));
     }
+    if (head_size < 1) throw ShapeError(text(name, ": heads of ", head_size, " channels"));
     if (!(scale > 0.0f)) throw ArgumentError(text(name, ": a scale of ", scale, "; not above 0"));
   }
 };
