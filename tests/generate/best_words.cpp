@@ -144,10 +144,15 @@ TEST_CASE("one word's log-probability is that which it has among the best") {
   }
 }
 
-TEST_CASE("of no rows there are no best words") {
+TEST_CASE("of no rows, or where none are wanted, there are no best words") {
   Cpu device(2);
   CHECK(best_words(device, {nullptr, {0, 10}}, 3).empty());
   CHECK(log_probabilities(device, {nullptr, {0, 10}}, 3).empty());
+  const std::vector<float> logits(600, 1.0f);
+  CHECK(best_words(device, {logits.data(), {2, 300}}, 0).empty());
+  CHECK(message_of<ArgumentError>([&] {
+          return best_words(device, {logits.data(), {2, 300}}, -1);
+        }) == "best_words: -1 words");
 }
 
 }  // namespace best_words_tests

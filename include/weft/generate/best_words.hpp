@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include <weft/core/error.hpp>
 #include <weft/core/exp_sum.hpp>
 #include <weft/core/host_device.hpp>
 #include <weft/core/index.hpp>
@@ -141,14 +142,15 @@ void find_words(D& device, const Wanted& wanted, typename Wanted::Found* found) 
 //! takes a word out, and leaves the others theirs.
 //!
 //! **Shapes.** logits: (N, V). penalties: (V), or empty. Returns N * count entries.
-//! **Errors.** ShapeError.
+//! **Errors.** ShapeError; ArgumentError for a count below 0.
 //! **Cost.** Up to `count` passes over a row.
 template <class D>
 [[nodiscard]] std::vector<ScoredWord> best_words(D& device, View<const float> logits, index_t count,
                                                  View<const float> penalties = {}) {
   ops::detail::expect_shape_if_given("best_words", "penalties", penalties, {logits.columns()});
+  if (count < 0) throw ArgumentError(text("best_words: ", count, " words"));
   std::vector<ScoredWord> best(static_cast<std::size_t>(logits.rows() * count));
-  find_words(device, detail::BestWords{logits, count, penalties}, best.data());
+  if (count > 0) find_words(device, detail::BestWords{logits, count, penalties}, best.data());
   return best;
 }
 
