@@ -314,6 +314,23 @@ TEST_CASE("a row of few or some rounded ones does not depend on how many others 
 }
 #endif
 
+TEST_CASE("a factor ends with the last number of its last row") {
+  Cpu device;
+  const auto wide = random_tensor(device, {4, 8}, 1), c = nan_tensor(device, {4, 5});
+  const auto dense = random_tensor(device, {5, 5}, 2);
+  const ops::FactorView last_columns(AnyFloats<const void>(wide.data() + 3), {4, 5}, 8);
+  const auto by = [&](const ops::FactorView& a, bool transpose_a, const ops::FactorView& b,
+                      bool transpose_b, const Tensor<float>& to) {
+    return ops::detail::checked_product("a product", a, transpose_a, b, transpose_b, to,
+                                        Write::replace);
+  };
+  CHECK(by(last_columns, false, dense, true, c).size_a() == wide.size() - 3);
+  CHECK(by(last_columns, false, dense, true, c).size_b() == dense.size());
+  const auto square = nan_tensor(device, {5, 5});
+  CHECK(by(last_columns, true, c, false, square).size_a() == wide.size() - 3);
+  CHECK(by(c, true, last_columns, false, square).size_b() == wide.size() - 3);
+}
+
 TEST_CASE("rows with gaps between them are for a GPU's products") {
   Cpu device;
   const auto a = random_tensor(device, {3, 5}, 1), b = random_tensor(device, {4, 5}, 2);

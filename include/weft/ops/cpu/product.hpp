@@ -40,10 +40,14 @@ struct Product {
   [[nodiscard]] bool has_gaps() const {
     return lda != (transpose_a ? M : K) || ldb != (transpose_b ? K : N) || ldc != N;
   }
-  //! How many numbers A takes, as it lies.
-  [[nodiscard]] index_t size_a() const { return (transpose_a ? K : M) * lda; }
-  //! How many numbers B takes, as it lies.
-  [[nodiscard]] index_t size_b() const { return (transpose_b ? N : K) * ldb; }
+  //! How many numbers A takes, as it lies: nothing behind its last row.
+  [[nodiscard]] index_t size_a() const {
+    return ((transpose_a ? K : M) - 1) * lda + (transpose_a ? M : K);
+  }
+  //! The same of B.
+  [[nodiscard]] index_t size_b() const {
+    return ((transpose_b ? N : K) - 1) * ldb + (transpose_b ? K : N);
+  }
 };
 
 //! A product whose sums are floats of their own before they are rounded: where modules ask for it,
