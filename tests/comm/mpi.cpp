@@ -61,6 +61,13 @@ void collectives(MpiCommunicator& communicator) {
     comm::broadcast(in_pieces, std::span(pieces), ranks - 1);
     expect(pieces == std::vector<float>(size, static_cast<float>(ranks - 1)), "long messages");
   }
+  for (const index_t bytes : {index_t{0}, index_t{1} << 31}) {
+    try {
+      const MpiCommunicator refused(communicator.timeout(), bytes);
+      expect(false, "pieces that MPI cannot count are refused");
+    } catch (const ArgumentError&) {
+    }
+  }
 
   auto part = communicator.split(rank % 2, -rank);
   const auto members = comm::all_gather(part, std::span<const int>(&rank, 1));

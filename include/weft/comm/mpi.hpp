@@ -15,6 +15,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -258,9 +259,15 @@ class MpiCommunicator {
   //! MPI_COMM_WORLD's returning errors, without which MPICH ends a program whose ranks differ
   //! before they are named. No piece of a message is larger than `largest_piece` bytes, which is
   //! the same on all ranks.
+  //!
+  //! **Errors.** ArgumentError unless that is 1 or more, and an int.
   explicit MpiCommunicator(Timeout timeout = default_timeout,
                            index_t largest_piece = index_t{1} << 30)
       : largest_piece_(largest_piece) {
+    constexpr index_t most = std::numeric_limits<int>::max();
+    if (largest_piece < 1 || largest_piece > most) {
+      throw ArgumentError(text("MPI: pieces of ", largest_piece, " bytes, not 1 to ", most));
+    }
     const auto control = detail::MpiControl::of_world(timeout);
     std::vector<int> outer;
     for (int rank = 0; rank < control->size(); ++rank) outer.push_back(rank);
