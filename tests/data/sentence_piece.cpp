@@ -102,6 +102,33 @@ TEST_CASE("a number of pieces that cannot be is refused in the library's words")
         "SentencePiece: there is no text to train on");
 }
 
+TEST_CASE("a text may have more letters than 32 bits count") {
+  const std::string line(4000, 'x');  // and the library's marks around it
+  const auto many = [&](std::size_t count) {
+    const std::vector<std::span<const std::string>> texts(count, std::span(&line, 1));
+    return data::detail::LinesForTraining(texts).letters();
+  };
+  CHECK(many(1) == 4002);
+  const auto text = lines();
+  const std::vector<std::span<const std::string>> texts{text};
+  const auto trained_as = [&](index_t letters) {
+    data::detail::LinesForTraining training(texts);
+    std::string bytes;
+    REQUIRE(sentencepiece::SentencePieceTrainer::Train(
+                data::detail::training_options({.pieces = 70}, letters), &training, &bytes)
+                .ok());
+    const TemporaryFolder folder;
+    const SentencePiece model(folder.write("some.model", bytes));
+    std::vector<std::string> pieces;
+    for (const auto& each : text) pieces.push_back(model.encode(each));
+    return std::pair(bytes, pieces);
+  };
+  const auto [few_bytes, few] = trained_as(many(536'602));
+  const auto [many_bytes, as_many] = trained_as(many(536'603));
+  CHECK(few == as_many);
+  CHECK(few_bytes != many_bytes);  // the model says how it was trained
+}
+
 TEST_CASE("a text of blank lines, and of lines that are too long, is refused") {
   const auto refused = [](const std::vector<std::string>& text) {
     return message_of<DataError>([&] { return SentencePiece::train({text}, {.pieces = 5}); });

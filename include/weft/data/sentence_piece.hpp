@@ -24,10 +24,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <limits>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -50,18 +54,40 @@ class LinesForTraining : public sentencepiece::SentenceIterator {
  public:
   explicit LinesForTraining(std::span<const std::span<const std::string>> texts) {
     for (const auto lines : texts) {
-      for (const auto& line : lines) lines_.push_back(&line);
+      for (const auto& line : lines) {
+        lines_.push_back(&line);
+        letters_ += std::ssize(line) + 2;
+      }
     }
   }
   [[nodiscard]] bool done() const override { return next_ == lines_.size(); }
   void Next() override { ++next_; }
   [[nodiscard]] const std::string& value() const override { return *lines_[next_]; }
   [[nodiscard]] sentencepiece::util::Status status() const override { return {}; }
+  //! How many letters they have at most, where the library marks their beginnings and ends.
+  [[nodiscard]] index_t letters() const { return letters_; }
 
  private:
   std::vector<const std::string*> lines_;
   std::size_t next_ = 0;
+  index_t letters_ = 0;
 };
+
+//! What the library is told. Unless it is told that they are many, it numbers letters in 32 bits;
+//! where that does not do, the unigram trainer ends the program.
+inline std::unordered_map<std::string, std::string> training_options(
+    const SentencePieceSettings& settings, index_t letters) {
+  constexpr const char* errors_only = "2";
+  std::unordered_map<std::string, std::string> options{
+      {"model_type", settings.model == PieceModel::bpe ? "bpe" : "unigram"},
+      {"vocab_size", text(settings.pieces)},
+      {"character_coverage", text(settings.character_coverage)},
+      {"minloglevel", errors_only}};
+  if (letters > std::numeric_limits<std::int32_t>::max()) {
+    options["train_extremely_large_corpus"] = "true";
+  }
+  return options;
+}
 
 //! Whether the library learns of a line. Where it learns of none, the unigram trainer ends the
 //! program.
@@ -104,13 +130,8 @@ class SentencePiece {
     if (!has_text) throw DataError("SentencePiece: there is no text to train on");
     detail::LinesForTraining lines(texts);
     std::string model;
-    constexpr const char* errors_only = "2";
     const auto status = sentencepiece::SentencePieceTrainer::Train(
-        {{"model_type", settings.model == PieceModel::bpe ? "bpe" : "unigram"},
-         {"vocab_size", text(settings.pieces)},
-         {"character_coverage", text(settings.character_coverage)},
-         {"minloglevel", errors_only}},
-        &lines, &model);
+        detail::training_options(settings, lines.letters()), &lines, &model);
     if (!status.ok()) {
       throw ArgumentError(text("SentencePiece: cannot find ", settings.pieces,
                                " pieces: ", detail::reason(status)));
