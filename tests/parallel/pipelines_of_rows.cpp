@@ -7,13 +7,16 @@
 #include <weft/nn/generator.hpp>
 #include <weft/nn/layer_norm.hpp>
 #include <weft/nn/linear.hpp>
+#include <weft/ops/rows.hpp>
 #include <weft/parallel/chunked.hpp>
 #include <weft/parallel/gradient_accumulation.hpp>
 #include <weft/parallel/schedule/gpipe.hpp>
+#include <weft/parallel/schedule/interleaved.hpp>
 #include <weft/testing/random.hpp>
 
 #include <catch2/catch.hpp>
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -21,6 +24,41 @@
 #include <vector>
 
 #include "forgetful.hpp"
+
+namespace pipelines_of_rows_tests {
+
+//! Three rows for each of the input's: a value of one's own between stages.
+template <weft::index_t C, class D>
+struct Streams {
+  std::array<weft::Rows<C, D>, 3> rows;
+};
+
+}  // namespace pipelines_of_rows_tests
+
+namespace weft::parallel {
+
+template <index_t C, class D>
+struct StageValue<pipelines_of_rows_tests::Streams<C, D>> {
+  using Value = pipelines_of_rows_tests::Streams<C, D>;
+  static constexpr std::size_t arrays = 3;
+
+  template <class Input>
+  static std::array<Shape, 3> shapes(const Input& input) {
+    const Shape one{input.layout->rows(), C};
+    return {one, one, one};
+  }
+  template <class Input>
+  static Value of(StageNumbers<3, D> numbers, const Input& input) {
+    Value value;
+    for (std::size_t i = 0; i < 3; ++i) value.rows[i] = {numbers[i], input.layout};
+    return value;
+  }
+  static StageNumbers<3, D> numbers(const Value& value) {
+    return {value.rows[0].values, value.rows[1].values, value.rows[2].values};
+  }
+};
+
+}  // namespace weft::parallel
 
 namespace pipelines_of_rows_tests {
 
@@ -74,6 +112,60 @@ struct FirstRow {
   }
 };
 
+//! Three projections of a row.
+struct Divide {
+  nn::Linear<K, C> linear[3];
+
+  template <class Self, class Visit>
+  static constexpr void members(Self& self, Visit&& visit) {
+    visit("a", self.linear[0]);
+    visit("b", self.linear[1]);
+    visit("c", self.linear[2]);
+  }
+  template <class D>
+  struct Saved {
+    std::array<typename nn::Linear<K, C>::template Saved<D>, 3> linear;
+  };
+  template <class D>
+  [[nodiscard]] nn::Result<Streams<C, D>, Saved<D>> forward(nn::Context<D>& ctx,
+                                                            const Rows<K, D>& x) const {
+    Streams<C, D> y;
+    Saved<D> saved;
+    for (std::size_t i = 0; i < 3; ++i) {
+      auto [rows, saved_here] = linear[i].forward(ctx, x);
+      y.rows[i] = std::move(rows);
+      saved.linear[i] = std::move(saved_here);
+    }
+    return {std::move(y), std::move(saved)};
+  }
+  template <class D>
+  void backward(nn::Context<D>& ctx, Saved<D>&& saved, const Streams<C, D>& dy) const {
+    for (std::size_t i = 0; i < 3; ++i) {
+      (void)linear[i].backward(ctx, std::move(saved.linear[i]), dy.rows[i]);
+    }
+  }
+};
+
+//! Their sum.
+struct Join {
+  template <class Self, class Visit>
+  static constexpr void members(Self&, Visit&&) {}
+  template <class D>
+  struct Saved {};
+  template <class D>
+  [[nodiscard]] nn::Result<Rows<C, D>, Saved<D>> forward(nn::Context<D>& ctx,
+                                                         const Streams<C, D>& x) const {
+    Rows<C, D> y{ctx.empty(x.rows[0].values.shape()), x.rows[0].layout};
+    ops::copy(ctx.device(), x.rows[0].values, y.values);
+    for (std::size_t i = 1; i < 3; ++i) ops::add(ctx.device(), x.rows[i].values, y.values);
+    return {std::move(y), {}};
+  }
+  template <class D>
+  [[nodiscard]] Streams<C, D> backward(nn::Context<D>&, Saved<D>&&, const Rows<C, D>& dy) const {
+    return {{dy, dy, dy}};
+  }
+};
+
 using Loss = Chunked<nn::BasicGenerator<C>, nn::CrossEntropy>;
 
 template <class Model>
@@ -120,6 +212,25 @@ TEST_CASE("a pipeline that reads rows has the bits of one device") {
     alike[static_cast<std::size_t>(communicator.rank())] = trained(strategy) == expected ? 1 : 0;
   });
   CHECK(alike == std::vector<int>{1, 1});
+}
+
+TEST_CASE(
+    "a value of one's own goes between stages, of two ranks or of one, whatever it is made of") {
+  const auto alike = []<class Model>(Model) {
+    Cpu device;
+    GradientAccumulation<Model, Loss> single(device, objective<Model>(), optim::Adam(), recipe);
+    const auto expected = trained(single);
+    std::vector<int> same(Model::ranks);
+    comm::launch_threads(Model::ranks, comm::Timeout(60.0), [&](ThreadCommunicator& communicator) {
+      Cpu cpu;
+      PipelineParallel<Model, Loss> strategy(cpu, communicator, objective<Model>(), optim::Adam(),
+                                             recipe);
+      same[static_cast<std::size_t>(communicator.rank())] = trained(strategy) == expected ? 1 : 0;
+    });
+    return same;
+  };
+  CHECK(alike(Pipe<GPipe<2>, Divide, Join>()) == std::vector<int>{1, 1});
+  CHECK(alike(Pipe<Interleaved<2, 2>, Divide, Join>()) == std::vector<int>{1});
 }
 
 TEST_CASE("a stage before the last that changes the number of rows is refused") {

@@ -134,7 +134,12 @@ class StageRunner {
   };
   using Stores = typename StoresOf<std::make_integer_sequence<int, Model::stages>>::Type;
 
-  static constexpr std::size_t most_arrays = 2;  // of a value between stages
+  //! Of a value between stages.
+  static constexpr std::size_t most_arrays =
+      []<int... stage>(std::integer_sequence<int, stage...>) {
+    return std::max({std::size_t{1}, StageValue<nn::OutputOf<Stage<stage>, D>>::arrays...});
+  }
+  (std::make_integer_sequence<int, Model::stages - 1>{});
 
   struct LossStore {
     typename Loss::template Saved<D> saved;
