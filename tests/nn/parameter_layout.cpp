@@ -96,6 +96,17 @@ struct OneTwice {
   }
 };
 
+//! A weight, a use of it, and a use of that use.
+struct TiedToAUse {
+  Parameter weight{.shape = {3}}, use, another;
+  template <class Self, class Visit>
+  static constexpr void members(Self& self, Visit&& visit) {
+    visit("weight", self.weight);
+    visit.tie(self.use, self.weight);
+    visit.tie(self.another, self.use);
+  }
+};
+
 }  // namespace
 
 TEST_CASE("no two parameters have one name") {
@@ -196,6 +207,17 @@ TEST_CASE("each use of a tied weight shares its values and has a gradient of its
   CHECK(tied[1].from == output.gradient_offset);
   CHECK(tied[0].to == declared.gradient_offset);
   CHECK(tied[1].to == declared.gradient_offset);
+}
+
+TEST_CASE("a use of a use is one of the weight, to which its gradient is added") {
+  TiedToAUse module;
+  ParameterLayout layout;
+  place_trained(module, layout);
+  place_others(module, layout);
+  CHECK(module.another.value_offset == module.weight.value_offset);
+  REQUIRE(layout.tied.size() == 2);
+  CHECK(layout.tied[1].from == module.another.gradient_offset);
+  CHECK(layout.tied[1].to == module.weight.gradient_offset);
 }
 
 TEST_CASE("a generator that shares only the target's embedding has that of the target") {

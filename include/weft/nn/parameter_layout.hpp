@@ -109,7 +109,11 @@ struct PlaceOthers : Visitor {
     use.gradient_offset = layout.gradients;
     use.slot = static_cast<int>(layout.slots.size());
     layout.slots.emplace_back(use.gradient_offset, use.size());
-    layout.tied.push_back({use.gradient_offset, source.gradient_offset, use.size()});
+    index_t declared = source.gradient_offset;  // of a use: where its weight is
+    for (const TiedGradient& other : layout.tied) {
+      if (other.from == declared) declared = other.to;
+    }
+    layout.tied.push_back({use.gradient_offset, declared, use.size()});
     layout.gradients += use.size();
   }
 };
