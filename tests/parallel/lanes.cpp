@@ -8,6 +8,7 @@
 #include <weft/nn/initialize.hpp>
 #include <weft/nn/sequential.hpp>
 #include <weft/parallel/chunked.hpp>
+#include <weft/parallel/gradient_accumulation.hpp>
 #include <weft/testing/small_translation.hpp>
 #include <weft/train/device_batch.hpp>
 
@@ -24,6 +25,28 @@ namespace lanes_tests {
 using namespace weft;
 using namespace weft::parallel;
 using namespace weft::testing;
+
+namespace {
+
+//! Uses its gain twice, and hands on one of the two gradients.
+struct HalfForgetful : Forgetful<4> {
+  nn::Parameter use;
+
+  template <class Self, class Visit>
+  static constexpr void members(Self& self, Visit&& visit) {
+    visit("gain", self.gain);
+    visit.tie(self.use, self.gain);
+  }
+  template <class D>
+  [[nodiscard]] Rows<4, D> backward(nn::Context<D>& ctx, Saved<D>&&, const Rows<4, D>& dy) const {
+    ctx.gradient(gain, [&device = ctx.device()](View<float> dgain, ops::Write) {
+      device.clear(dgain.data, dgain.size() * index_t{sizeof(float)});
+    });
+    return dy;
+  }
+};
+
+}  // namespace
 
 TEST_CASE("a gradient that no module computes is an error, unless its parameter is frozen") {
   using Model = nn::Sequential<nn::Embedding<4>, Forgetful<4>>;
@@ -46,6 +69,20 @@ TEST_CASE("a gradient that no module computes is an error, unless its parameter 
   Forgetful<4> frozen;
   nn::freeze(frozen);
   CHECK(run(frozen).front().tokens.value() > 0);
+}
+
+TEST_CASE("so is that of a further use of a weight") {
+  using Model = nn::Sequential<nn::Embedding<4>, HalfForgetful>;
+  Cpu device;
+  GradientAccumulation<Model, Chunked<nn::BasicGenerator<4>, nn::CrossEntropy>> strategy(
+      device,
+      Objective<Model, Chunked<nn::BasicGenerator<4>, nn::CrossEntropy>>(
+          Model(nn::Embedding<4>(small_vocabulary, 24, 0.0f), {}), nn::CrossEntropy()),
+      optim::Adam(), {});
+  const auto batch = random_translations(4, 1);
+  CHECK(message_of([&] { return strategy.step(WordsBatch(batch), 0.01); }) ==
+        "backward: nobody computed the gradient of a further use of \"1.gain\": the backward of "
+        "the module that ties it has to hand it to ctx.gradient");
 }
 
 TEST_CASE("a device keeps one sum for neighbouring lanes that the tree joins") {
