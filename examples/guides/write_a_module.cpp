@@ -47,6 +47,7 @@ bool gradient_agrees(Module module) {
   Cpu device;
   nn::ParameterLayout layout;
   nn::place_trained(module, layout);  // where each parameter lies in the buffers
+  nn::place_others(module, layout);   // and tables, behind what is trained
   auto values = nn::initial_values(layout, /*seed=*/1, module);
   nn::Gradients<Cpu> gradients(device, layout);
 

@@ -37,7 +37,8 @@ TEST_CASE("a parameter that members() forgot is refused instead of read from som
   const Parameter forgotten{.shape = {5, 2}};
   CHECK(message_of<Error>([&] { (void)ctx.value(forgotten); }) ==
         "a parameter of shape (5, 2) has no place in the buffers: its module's members() must show "
-        "it, and the model must be placed, as Objective and nn::place_trained do");
+        "it, and the model must be placed, as Objective does, or nn::place_trained and then "
+        "nn::place_others");
   CHECK_NOTHROW(ctx.value(three.module.a));
 }
 

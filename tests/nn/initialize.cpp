@@ -6,6 +6,7 @@
 #include <weft/nn/linear.hpp>
 #include <weft/nn/sequential.hpp>
 
+#include "../message_of.hpp"
 #include "../placed.hpp"
 
 #include <catch2/catch.hpp>
@@ -109,6 +110,16 @@ TEST_CASE("the values of a module are those of its parameters") {
     CHECK(std::ranges::equal(
         alone, std::span(values).subspan(static_cast<std::size_t>(p.value_offset), alone.size())));
   }
+}
+
+TEST_CASE("a table that was not placed is refused, and not written before the values") {
+  Sequential model{Embedding<4>(5, 6, 0.0f), Linear<4, 4>()};
+  ParameterLayout layout;
+  place_trained(model, layout);
+  CHECK(message_of<Error>([&] { return initial_values(layout, 9, model); }) ==
+        "a parameter of shape (6, 4) has no place in the buffers: its module's members() must show "
+        "it, and the model must be placed, as Objective does, or nn::place_trained and then "
+        "nn::place_others");
 }
 
 }  // namespace initialize_tests

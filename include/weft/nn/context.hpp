@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <utility>
 
-#include <weft/core/error.hpp>
 #include <weft/core/philox.hpp>
 #include <weft/nn/gradients.hpp>
 #include <weft/nn/parameter.hpp>
@@ -33,16 +32,6 @@ struct Result {
   Output output;  //!< what the module computed
   Saved saved;    //!< for the backward pass
 };
-
-namespace detail {
-
-[[noreturn, gnu::cold]] inline void throw_unplaced(Shape shape) {
-  throw Error(text("a parameter of shape ", shape,
-                   " has no place in the buffers: its module's members() must show it, and the "
-                   "model must be placed, as Objective and nn::place_trained do"));
-}
-
-}  // namespace detail
 
 //! The device, the values, where gradients go, the mode, and the random key of one pass.
 //!
@@ -90,7 +79,7 @@ class Context {
   //!
   //! **Errors.** Error if it has no place in the buffers.
   [[nodiscard]] View<const float> value(const Parameter& p) const {
-    if (p.value_offset < 0) detail::throw_unplaced(p.shape);
+    detail::expect_placed(p);
     at_work(p);
     return {values_ + p.value_offset, p.shape};
   }

@@ -95,6 +95,7 @@ struct InitializeAll : Visitor {
   InitializeAll(std::uint64_t s, std::span<float> to) : seed(s), values(to) {}
 
   [[gnu::noinline]] void parameter(const char*, const Parameter& p) {
+    expect_placed(p);
     initialize(p, seed,
                values.subspan(static_cast<std::size_t>(p.value_offset),
                               static_cast<std::size_t>(p.size())));
@@ -104,6 +105,8 @@ struct InitializeAll : Visitor {
 }  // namespace detail
 
 //! The whole value buffer of modules that have their places, for a seed.
+//!
+//! **Errors.** Error if a parameter has none.
 template <class... Modules>
 [[nodiscard]] std::vector<float> initial_values(const ParameterLayout& layout, std::uint64_t seed,
                                                 const Modules&... modules) {

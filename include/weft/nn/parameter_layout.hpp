@@ -12,6 +12,7 @@
 #include <weft/core/chunks.hpp>
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
+#include <weft/core/shape.hpp>
 #include <weft/nn/parameter.hpp>
 #include <weft/ops/dropout.hpp>
 
@@ -138,6 +139,22 @@ void place_others(Module& module, ParameterLayout& layout) {
   detail::PlaceOthers visitor(layout);
   visit_members(module, visitor);
 }
+
+namespace detail {
+
+[[noreturn, gnu::cold]] inline void throw_unplaced(Shape shape) {
+  throw Error(text("a parameter of shape ", shape,
+                   " has no place in the buffers: its module's members() must show it, and the "
+                   "model must be placed, as Objective does, or nn::place_trained and then "
+                   "nn::place_others"));
+}
+
+//! **Errors.** Error if a parameter has no place in the buffers.
+inline void expect_placed(const Parameter& p) {
+  if (p.value_offset < 0) throw_unplaced(p.shape);
+}
+
+}  // namespace detail
 
 //! A parameter with its name: the path from the outermost module, parts joined by dots.
 struct NamedParameter {

@@ -61,12 +61,13 @@ void save_model(Strategy& strategy, const std::string& path, io::Metadata metada
 //! and the tables that are computed.
 //!
 //! **Shapes.** `module` has its places in `layout`. Returns layout.values elements.
-//! **Errors.** As `load_model`.
+//! **Errors.** As `load_model`; Error if a parameter has no place.
 template <class Module>
 [[nodiscard]] std::vector<float> read_values(const io::SafetensorsFile& file, const Module& module,
                                              const nn::ParameterLayout& layout) {
   std::vector<float> values(static_cast<std::size_t>(layout.values));
   for (const auto& [name, p] : nn::named_parameters(module)) {
+    nn::detail::expect_placed(p);
     if (!p.computed) continue;
     constexpr std::uint64_t no_seed = 0;  // nothing in a computed table is random
     nn::initialize(p, no_seed,
