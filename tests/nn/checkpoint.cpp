@@ -12,6 +12,8 @@
 #include <weft/parallel/chunked.hpp>
 #include <weft/parallel/distributed_data_parallel.hpp>
 #include <weft/parallel/gradient_accumulation.hpp>
+#include <weft/parallel/pipe.hpp>
+#include <weft/parallel/schedule/gpipe.hpp>
 #include <weft/testing/small_translation.hpp>
 #include <weft/train/device_batch.hpp>
 
@@ -20,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace checkpoint_tests {
@@ -112,6 +115,31 @@ TEST_CASE("a checkpoint does not show in the names of parameters") {
   const auto kept = nn::named_parameters(objective_of<nn::Checkpoint<Layer>>());
   REQUIRE(plain.size() == kept.size());
   for (std::size_t i = 0; i < plain.size(); ++i) CHECK(plain[i].name == kept[i].name);
+}
+
+TEST_CASE("nor in those of a pipeline's stages, nor in what a tied generator finds") {
+  using First = nn::Sequential<nn::Embedding<24>, nn::LayerStack<Layer, 2, 24, false>>;
+  using Last = nn::Sequential<Layer, nn::LayerNorm<24>>;
+  using Tied = Chunked<nn::BasicGenerator<24, false, true>, nn::LabelSmoothing>;
+  const auto learnt = []<class A, class B>(const A& first, const B& last) {
+    using Model = Pipe<GPipe<2>, A, B>;
+    Cpu device;
+    GradientAccumulation<Model, Tied> strategy(
+        device, parallel::Objective<Model, Tied>(Model(first, last), nn::LabelSmoothing(0.1f)),
+        optim::Adam(), {.micro_batches = 2});
+    (void)strategy.step(Words{random_translations(9, 1)}, 0.003);
+    std::vector<std::pair<std::string, index_t>> places;
+    for (const auto& [name, p] : nn::named_parameters(strategy.objective())) {
+      places.emplace_back(name, p.value_offset);
+    }
+    return std::pair(places, to_host(strategy.state().values()));
+  };
+  const First first(nn::Embedding<24>(small_vocabulary, 24, 0.1f),
+                    nn::LayerStack<Layer, 2, 24, false>(Layer({.residual = 0.2f}, true)));
+  const Last last(Layer({.residual = 0.2f}, true), {});
+  const auto plain = learnt(first, last);
+  CHECK(learnt(nn::Checkpoint(first), last) == plain);
+  CHECK(learnt(nn::Checkpoint(first), nn::Checkpoint(last)) == plain);
 }
 
 }  // namespace checkpoint_tests

@@ -5,8 +5,10 @@
 
 #include <utility>
 
+#include <weft/core/index.hpp>
 #include <weft/nn/context.hpp>
 #include <weft/nn/module.hpp>
+#include <weft/nn/parameter.hpp>
 
 namespace weft::nn {
 
@@ -33,6 +35,17 @@ struct Checkpoint {
   static constexpr void members(Self& self, Visit&& visit) {
     visit.whole("", self.module);  // whose stacks run forth again where others run back
   }
+
+  //! What a tied generator shares, where the module has it.
+  [[nodiscard]] constexpr const Parameter& output_embedding() const requires requires(const M& m) {
+    m.output_embedding();
+  }
+  { return module.output_embedding(); }
+  //! How many words a tied generator has.
+  [[nodiscard]] constexpr index_t target_vocabulary() const requires requires(const M& m) {
+    m.target_vocabulary();
+  }
+  { return module.target_vocabulary(); }
 
   template <class D>
   struct Saved {

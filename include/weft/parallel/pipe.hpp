@@ -5,8 +5,10 @@
 
 #include <cstddef>
 #include <tuple>
+#include <type_traits>
 #include <utility>
 
+#include <weft/nn/checkpoint.hpp>
 #include <weft/nn/module.hpp>
 #include <weft/nn/sequential.hpp>
 #include <weft/parallel/schedule/proof.hpp>
@@ -36,10 +38,41 @@ struct StageChain<Before, After, Stages...> {
                 "two stages of a Pipe do not meet: each must read what the one before it writes");
 };
 
+//! A module of a stage that is computed again.
+template <class M>
+struct Again {
+  M* module;
+
+  template <class Visit>
+  static constexpr void members(Again& self, Visit&& visit) {
+    visit.whole("", *self.module);
+  }
+};
+
+//! Whether a stage is a Sequential, and references to its modules: to be shown one by one, in the
+//! way in which the stage would show them.
 template <class Stage>
-inline constexpr bool is_sequential = false;
+struct InOrder {
+  static constexpr bool known = false;
+};
 template <class... Ms>
-inline constexpr bool is_sequential<nn::Sequential<Ms...>> = true;
+struct InOrder<nn::Sequential<Ms...>> {
+  static constexpr bool known = true;
+  static constexpr auto of(auto& stage) {
+    return std::apply([](auto&... module) { return std::tie(module...); }, stage.modules);
+  }
+};
+template <class... Ms>
+struct InOrder<nn::Checkpoint<nn::Sequential<Ms...>>> {
+  static constexpr bool known = true;
+  static constexpr auto of(auto& stage) {
+    return std::apply(
+        [](auto&... module) {
+          return std::tuple(Again<std::remove_reference_t<decltype(module)>>{&module}...);
+        },
+        stage.module.modules);
+  }
+};
 
 //! The stages' Sequential, once they were found to meet: errors then speak of stages.
 template <class S, class... Stages>
@@ -79,14 +112,17 @@ struct Pipe : detail::Checked<S, Stages...>::Type {
   //! Of these stages.
   constexpr explicit Pipe(const Stages&... in_order) : nn::Sequential<Stages...>(in_order...) {}
 
-  //! Stages that are Sequentials count their modules on, so that parameters are named, and saved,
-  //! as those of the model that was cut, wherever it was.
+  //! Stages that are Sequentials, or Checkpoints of them, count their modules on, so that
+  //! parameters are named, and saved, as those of the model that was cut, wherever it was.
   template <class Self, class Visit>
   static constexpr void members(Self& self, Visit&& visit) {
-    if constexpr ((detail::is_sequential<Stages> && ...)) {
-      auto in_order =
-          std::apply([](auto&... stage) { return std::tuple_cat(references(stage.modules)...); },
-                     self.modules);
+    if constexpr ((detail::InOrder<Stages>::known && ...)) {
+      auto in_order = std::apply(
+          [](auto&... stage) {
+            return std::tuple_cat(
+                detail::InOrder<std::remove_cvref_t<decltype(stage)>>::of(stage)...);
+          },
+          self.modules);
       visit("", in_order);
     } else {
       visit("", self.modules);
@@ -101,12 +137,6 @@ struct Pipe : detail::Checked<S, Stages...>::Type {
 
   //! What each rank does in an update.
   [[nodiscard]] static constexpr TableView table() { return table_of<S, ranks>.view(); }
-
- private:
-  template <class Modules>
-  static constexpr auto references(Modules& modules) {
-    return std::apply([](auto&... module) { return std::tie(module...); }, modules);
-  }
 };
 
 //! A Pipe of these stages.
