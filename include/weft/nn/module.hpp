@@ -107,6 +107,11 @@ struct CheckModule {
     }
     return true;
   }
+  //! whether it returns nothing, as an embedding's does
+  static consteval bool returns_nothing() {
+    if constexpr (has_all) return std::is_void_v<InputGradientOf<M, D>>;
+    return false;
+  }
 
   static_assert(has_all || Module<M>,
                 "a module needs a static members(self, visit) that shows each of its parameters "

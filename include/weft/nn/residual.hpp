@@ -22,6 +22,8 @@ struct Residual {
   static_assert(sizeof(CheckModule<M>) > 0);
   static_assert(modules_meet<M, M>,
                 "the module of a Residual must write as many channels as it reads");
+  static_assert(!CheckModule<M>::returns_nothing(),
+                "the module of a Residual must return the gradient of its input from backward");
 
   M branch;  //!< m
 

@@ -34,6 +34,10 @@ struct Chain<Before, After, Ms...> {
   static_assert(modules_meet<Before, After>,
                 "two modules of a Sequential do not meet: each must read what the one before it "
                 "writes, with the same number of channels");
+  static_assert(
+      !CheckModule<After>::returns_nothing(),
+      "only the first module of a Sequential may return nothing from backward: each other "
+      "returns the gradient of its input, for the one before it");
 };
 
 }  // namespace detail

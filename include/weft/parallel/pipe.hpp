@@ -36,6 +36,9 @@ struct StageChain<Before, After, Stages...> {
       "many as it was made for, each once");
   static_assert(nn::modules_meet<Before, After>,
                 "two stages of a Pipe do not meet: each must read what the one before it writes");
+  static_assert(!nn::CheckModule<After>::returns_nothing(),
+                "only the first stage of a Pipe may return nothing from backward: each other "
+                "returns the gradient of its input, for the one before it");
 };
 
 //! A module of a stage that is computed again.
