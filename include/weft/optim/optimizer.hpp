@@ -27,8 +27,8 @@ struct Part {
 //! **Semantics.** An optimizer holds its settings; its state is `state_names.size()` buffers as
 //! long as the parameters, zero at first, which the strategy keeps (and may shard). `step(t, rate,
 //! scale)` works out what is the same for all parameters in update t = 1, 2, ...; gradients are to
-//! be multiplied by `scale` first. `update(device, step, part, gradients, values, state)` applies
-//! it to a part; parts may be updated on different devices at once. One that takes an
+//! be multiplied by `scale` first. A static `update(device, step, part, gradients, values, state)`
+//! applies it to a part; parts may be updated on different devices at once. One that takes an
 //! `AnyFloats<void>` behind `state` writes the new values there too, rounded, unless it is null: a
 //! GPU's next pass then need not round them. Ranks compare what `to_text` says of its `settings()`,
 //! if it has these.

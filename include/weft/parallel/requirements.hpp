@@ -10,6 +10,7 @@
 #include <utility>
 
 #include <weft/comm/communicator.hpp>
+#include <weft/core/any_floats.hpp>
 #include <weft/core/chunks.hpp>
 #include <weft/core/index.hpp>
 #include <weft/device/device.hpp>
@@ -18,6 +19,7 @@
 #include <weft/nn/module.hpp>
 #include <weft/optim/optimizer.hpp>
 #include <weft/parallel/loss_sum.hpp>
+#include <weft/parallel/objective.hpp>
 #include <weft/parallel/recipe.hpp>
 #include <weft/tensor/sequences.hpp>
 #include <weft/tensor/tensor.hpp>
@@ -67,6 +69,20 @@ concept GivesGradient = requires(const Loss& loss, nn::Context<D>& ctx,
     } -> std::convertible_to<const nn::OutputOf<Model, D>&>;
 };
 
+//! Whether an optimizer updates a part of the parameters on a device, or does so and rounds them.
+template <class Optimizer, class D, class... Rounded>
+concept UpdatesParts = requires(D& device, const typename Optimizer::Step& step,
+                                const float* gradients, float* values,
+                                const optim::StatePointers<Optimizer>& state, Rounded... rounded) {
+  Optimizer::update(device, step, optim::Part{}, gradients, values, state, rounded...);
+};
+
+//! Whether something is a part of a batch on a device.
+template <class T>
+concept IsMicroBatch = requires(const T& part) {
+  []<class Input, class D, class Labels>(const MicroBatch<Input, D, Labels>&) {}(part);
+};
+
 //! Compiles if a strategy can be made of these.
 template <class Model, class Loss, class Optimizer, class D>
 struct Requirements {
@@ -74,6 +90,10 @@ struct Requirements {
                 "a strategy's optimizer is a type such as optim::Adam, which has Step, step and "
                 "state_names; the device comes behind it: <Model, Loss, optim::Adam, Cuda>");
   static_assert(Device<D>, "a strategy's device is a type such as Cpu or Cuda");
+  static_assert(UpdatesParts<Optimizer, D> || UpdatesParts<Optimizer, D, AnyFloats<void>> ||
+                    !optim::Optimizer<Optimizer> || !Device<D>,
+                "an optimizer has a static update(device, step, part, gradients, values, state): "
+                "what depends on its settings is in the Step");
   static_assert(sizeof(nn::CheckModule<Model, D>) > 0);
   static_assert(nn::Module<Loss>,
                 "a strategy's loss has members, forward and backward; of a criterion it is made by "
@@ -97,6 +117,13 @@ struct BatchRequirements {
                 "a strategy takes a batch that brings its parts to a device: for a "
                 "data::TranslationBatch that is train::DeviceBatch(batch), for data of your own a "
                 "struct with size() and part(device, range)");
+  static_assert(
+      !Batch<B, D> ||
+          requires(const B& batch, D& device) {
+            { batch.part(device, Range{}) } -> IsMicroBatch;
+          },
+      "a batch's part(device, range) returns a parallel::MicroBatch<Input, D>, or with "
+      "other labels than tokens a MicroBatch<Input, D, Labels>");
   static_assert(
       requires(const B& batch, D& device) {
         { batch.part(device, Range{}).input } -> std::convertible_to<const nn::InputOf<Model, D>&>;
