@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <tuple>
 #include <utility>
@@ -93,7 +94,11 @@ template <Schedule S, int stages, index_t loss_parameters = 0, class... Ms>
 [[nodiscard]] constexpr auto split(const nn::Sequential<Ms...>& model) {
   static_assert(stages > 0 && stages <= detail::count_of<Ms...>,
                 "a model cannot be split into more stages than it has modules: one would be empty");
-  if constexpr (stages > 0 && stages <= detail::count_of<Ms...>) {
+  constexpr bool are_known = (std::default_initializable<Ms> && ...);
+  static_assert(are_known,
+                "split asks each module how many parameters it has when it compiles: it needs a "
+                "constexpr default constructor, as nn::Embedding has one for no words");
+  if constexpr (stages > 0 && stages <= detail::count_of<Ms...> && are_known) {
     constexpr auto cuts = detail::cuts_of<stages, loss_parameters, Ms...>;
     return [&]<std::size_t... I>(std::index_sequence<I...>) {
       return make_pipe<S>(detail::slice<cuts[I], cuts[I + 1]>(model)...);

@@ -28,6 +28,20 @@ using StageNumbers = std::array<Tensor<float, D>, n>;
 template <class Value>
 struct StageValue;
 
+namespace detail {
+
+//! The layout of what the model reads.
+template <class Input>
+[[nodiscard]] const auto& layout_of(const Input& input) {
+  static_assert(
+      requires { input.layout->rows(); },
+      "stages hand on a row for each of what the model reads, whose type needs a member layout, as "
+      "TokenSequences and Rows have; or a type of your own is handed on, with a StageValue");
+  return input.layout;
+}
+
+}  // namespace detail
+
 //! Rows of sequences: one for each of the input, be it tokens or rows.
 template <index_t C, class D>
 struct StageValue<Rows<C, D>> {
@@ -36,12 +50,12 @@ struct StageValue<Rows<C, D>> {
   //! Their shapes, which every rank knows from the input.
   template <class Input>
   [[nodiscard]] static std::array<Shape, 1> shapes(const Input& input) {
-    return {Shape{input.layout->rows(), C}};
+    return {Shape{detail::layout_of(input)->rows(), C}};
   }
   //! The value of numbers that were received.
   template <class Input>
   [[nodiscard]] static Rows<C, D> of(StageNumbers<1, D> numbers, const Input& input) {
-    return {std::move(numbers[0]), input.layout};
+    return {std::move(numbers[0]), detail::layout_of(input)};
   }
   //! What is sent of a value.
   [[nodiscard]] static StageNumbers<1, D> numbers(const Rows<C, D>& rows) { return {rows.values}; }
