@@ -42,6 +42,19 @@ TEST_CASE("a parameter that members() forgot is refused instead of read from som
   CHECK_NOTHROW(ctx.value(three.module.a));
 }
 
+TEST_CASE("so is a place of dropout, which would have the masks of another") {
+  Cpu device;
+  Placed three(device, Three());
+  const auto ctx = three.training(device);
+  CHECK(message_of<Error>([&] { (void)ctx.mask(DropoutSite{0.25f}); }) ==
+        "a place that drops with a probability of 0.25 has no number, by which it would have masks "
+        "of its own: its module's members() must show it, and the model must be placed, as "
+        "Objective and nn::place_trained do");
+  CHECK_NOTHROW(ctx.mask(DropoutSite{0.0f}));
+  CHECK_NOTHROW(three.evaluation(device).mask(DropoutSite{0.25f}));
+  CHECK_NOTHROW(ctx.mask(three.module.site));
+}
+
 TEST_CASE("products read weights that were rounded all at once, where the device rounds") {
   Cpu device;
   Placed three(device, Three());

@@ -115,8 +115,11 @@ class Context {
   }
 
   //! The mask of a place of dropout; it drops nothing in evaluation.
+  //!
+  //! **Errors.** Error if it has no number.
   [[nodiscard]] ops::DropoutMask mask(const DropoutSite& site) const {
     if (!training()) return {};
+    detail::expect_placed(site);
     return ops::DropoutMask(site.probability, key_, site.operation);
   }
 

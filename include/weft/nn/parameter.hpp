@@ -94,9 +94,12 @@ constexpr Parameter joined(const Parameter& first, const auto&... others) {
 
 //! A place where elements are dropped: its probability and the operation numbers of its masks.
 struct DropoutSite {
-  float probability = 0.0f;      //!< of dropping an element
-  std::uint32_t operations = 1;  //!< attention takes one a head
-  std::uint32_t operation = 0;   //!< the first of its numbers
+  //! The number of a place whose module was not placed.
+  static constexpr std::uint32_t unnumbered = ~std::uint32_t{0};
+
+  float probability = 0.0f;              //!< of dropping an element
+  std::uint32_t operations = 1;          //!< attention takes one a head
+  std::uint32_t operation = unnumbered;  //!< the first of its numbers
 };
 
 namespace detail {

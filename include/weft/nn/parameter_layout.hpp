@@ -149,9 +149,22 @@ namespace detail {
                    "nn::place_others"));
 }
 
+[[noreturn, gnu::cold]] inline void throw_unnumbered(float probability) {
+  throw Error(text("a place that drops with a probability of ", probability,
+                   " has no number, by which it would have masks of its own: its module's "
+                   "members() must show it, and the model must be placed, as Objective and "
+                   "nn::place_trained do"));
+}
+
 //! **Errors.** Error if a parameter has no place in the buffers.
 inline void expect_placed(const Parameter& p) {
   if (p.value_offset < 0) throw_unplaced(p.shape);
+}
+//! **Errors.** Error if a place drops and has no number.
+inline void expect_placed(const DropoutSite& site) {
+  if (site.operation == DropoutSite::unnumbered && site.probability > 0.0f) {
+    throw_unnumbered(site.probability);
+  }
 }
 
 }  // namespace detail
