@@ -8,6 +8,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <string>
 #include <vector>
 
 namespace context_tests {
@@ -53,6 +54,19 @@ TEST_CASE("so is a place of dropout, which would have the masks of another") {
   CHECK_NOTHROW(ctx.mask(DropoutSite{0.0f}));
   CHECK_NOTHROW(three.evaluation(device).mask(DropoutSite{0.25f}));
   CHECK_NOTHROW(ctx.mask(three.module.site));
+}
+
+TEST_CASE("a backward pass in evaluation is refused, which has no place for gradients") {
+  Cpu device;
+  Placed three(device, Three());
+  auto ctx = three.evaluation(device);
+  const std::string expected =
+      "a gradient in a context for evaluation, which has no place for it: for a backward pass the "
+      "context is nn::Context(device, values, gradients, key)";
+  const Parameter &a = three.module.a, &b = three.module.b;
+  CHECK(message_of<Error>([&] { return ctx.gradient(a, [](auto, auto) {}), 0; }) == expected);
+  CHECK(message_of<Error>([&] { return ctx.gradients(a, b, [](auto, auto, auto, auto) {}), 0; }) ==
+        expected);
 }
 
 TEST_CASE("products read weights that were rounded all at once, where the device rounds") {

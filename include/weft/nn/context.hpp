@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <utility>
 
+#include <weft/core/error.hpp>
 #include <weft/core/philox.hpp>
 #include <weft/nn/gradients.hpp>
 #include <weft/nn/parameter.hpp>
@@ -32,6 +33,16 @@ struct Result {
   Output output;  //!< what the module computed
   Saved saved;    //!< for the backward pass
 };
+
+namespace detail {
+
+[[noreturn, gnu::cold]] inline void throw_evaluating() {
+  throw Error(
+      "a gradient in a context for evaluation, which has no place for it: for a backward pass the "
+      "context is nn::Context(device, values, gradients, key)");
+}
+
+}  // namespace detail
 
 //! The device, the values, where gradients go, the mode, and the random key of one pass.
 //!
@@ -127,9 +138,12 @@ class Context {
   //! ops::Write)`, now or later.
   //!
   //! `f` holds what it needs by value: a schedule may run it after the backward pass went on.
+  //!
+  //! **Errors.** Error in evaluation.
   template <class F>
   void gradient(const Parameter& p, F&& f) {
     if (!p.trained) return;
+    if (gradients_ == nullptr) detail::throw_evaluating();
     if (put_off_ == nullptr) return compute_gradient(*gradients_, p, f);
     put_off_->add([gradients = gradients_, p, f = std::forward<F>(f)] {
       compute_gradient(*gradients, p, f);
@@ -140,6 +154,7 @@ class Context {
   //! `f(View<float> gradient of a, ops::Write, View<float> gradient of b, ops::Write)`.
   template <class F>
   void gradients(const Parameter& a, const Parameter& b, F&& f) {
+    if (gradients_ == nullptr) detail::throw_evaluating();
     if (put_off_ == nullptr) return compute_gradients(*gradients_, a, b, f);
     put_off_->add([gradients = gradients_, a, b, f = std::forward<F>(f)] {
       compute_gradients(*gradients, a, b, f);
