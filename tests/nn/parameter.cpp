@@ -64,7 +64,10 @@ TEST_CASE("parameters declared in a row can be used as one") {
   weight.value_offset = 100;
   weight.gradient_offset = 200;
   weight.slot = 7;
-  const Parameter three = joined(weight, weight, weight);
+  Parameter second = weight, third = weight;
+  second.value_offset += 12;
+  third.value_offset += 24;
+  const Parameter three = joined(weight, second, third);
   CHECK(three.shape == Shape{12, 3});
   CHECK(three.value_offset == 100);
   CHECK(three.gradient_offset == 200);
@@ -72,10 +75,23 @@ TEST_CASE("parameters declared in a row can be used as one") {
   CHECK(three.slots == 3);
   const Parameter bias{.shape = {4}};
   CHECK(joined(bias, bias).shape == Shape{8});
-  weight.trained = false;
-  CHECK(joined(weight, weight).slots == 2);
+  weight.trained = second.trained = false;
+  CHECK(joined(weight, second).slots == 2);
   CHECK_THROWS_WITH(joined(bias, bias, Parameter{.shape = {4}, .trained = false}),
                     Catch::Contains("some of 3 parameters of (4)"));
+}
+
+TEST_CASE("parameters that do not lie in a row, or are of several shapes, are not used as one") {
+  Parameter first{.shape = {4, 3}};
+  first.value_offset = 100;
+  Parameter far = first;
+  far.value_offset = 116;
+  const auto fault =
+      Catch::Contains("which have to be of one shape, and shown one after the other");
+  CHECK_THROWS_WITH(joined(first, far), fault);
+  CHECK_THROWS_WITH(joined(first, first), fault);
+  CHECK_THROWS_WITH(joined(Parameter{.shape = {4, 3}}, Parameter{.shape = {3, 4}}),
+                    fault && Catch::Contains("parameters of (4, 3) and (3, 4)"));
 }
 
 }  // namespace parameter_tests

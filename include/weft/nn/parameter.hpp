@@ -75,7 +75,8 @@ struct Parameter {
 //! Matrices or vectors of one shape, declared one after the other, as one: three projections are
 //! then one product.
 //!
-//! **Errors.** ArgumentError if some of them are trained and others not: they lie apart then.
+//! **Errors.** ArgumentError if some of them are trained and others not, since they lie apart then;
+//! if they have other shapes; and if they were placed, but not one after the other.
 constexpr Parameter joined(const Parameter& first, const auto&... others) {
   Parameter all = first;
   const auto add = [&](const Parameter& next) {
@@ -83,6 +84,12 @@ constexpr Parameter joined(const Parameter& first, const auto&... others) {
       throw ArgumentError(text("some of ", 1 + sizeof...(others), " parameters of ", first.shape,
                                " that are used as one are trained, others not: freeze all of "
                                "them, or none"));
+    }
+    const index_t end = first.value_offset + all.slots * first.size();
+    if (next.shape != first.shape || (first.value_offset >= 0 && next.value_offset != end)) {
+      throw ArgumentError(text("parameters of ", first.shape, " and ", next.shape,
+                               " are used as one, which have to be of one shape, and shown one "
+                               "after the other by members()"));
     }
     ++all.slots;
   };
