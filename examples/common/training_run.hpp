@@ -7,6 +7,7 @@
 #include "run_options.hpp"
 #include "run_records.hpp"
 
+#include <weft/comm/environment.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/text.hpp>
 #include <weft/train/interrupt.hpp>
@@ -68,12 +69,17 @@ RunEnd train_run(Strategy& strategy, const Data& data, const Schedule& schedule,
   return {128 + weft::train::Interrupt::on_any_rank(strategy, signal), trainer.epochs()};
 }
 
-//! How a run that a signal has ended goes on, for people.
+//! How a run that a signal has ended goes on, for people. What started its processes is named: the
+//! program alone would have other ranks.
 template <class Strategy>
 std::string how_to_go_on(const Strategy& strategy, const RunOptions& o) {
+  using weft::comm::Launcher;
+  const auto launcher =
+      strategy.ranks() > 1 ? weft::comm::read_environment().launcher : Launcher::none;
   return weft::text("interrupted after ", counted(strategy.state().updates(), "updates"),
-                    ", the state is saved; go on with\n  ", o.command_line,
-                    o.resume ? "" : " --resume");
+                    ", the state is saved; go on with\n  ",
+                    launcher == Launcher::none ? "" : weft::text(to_text(launcher), " ... "),
+                    o.command_line, o.resume ? "" : " --resume");
 }
 
 }  // namespace examples
