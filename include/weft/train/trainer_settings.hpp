@@ -44,7 +44,7 @@ struct EpochReport {
   index_t skipped;                    //!< left out since the run began
   double rate;                        //!< of the last update
   double train_loss;                  //!< per token, as the criterion smooths it
-  double valid_loss;                  //!< per token
+  double valid_loss;                  //!< the same on the validation set
   std::optional<double> valid_score;  //!< what `TrainerHooks::score` returned
   double seconds;                     //!< of training in this epoch
   double tokens_per_second;           //!< target tokens
