@@ -12,8 +12,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "../message_of.hpp"
 #include "../temporary_folder.hpp"
 #include "faulty_run.hpp"
 
@@ -118,6 +120,36 @@ TEST_CASE("the first rank's score decides which model is the best, on all ranks"
   for (const std::size_t rank : {0U, 1U}) {
     CHECK(best[rank] == std::vector<bool>{true, true, false});
     CHECK(reported[rank] == scores[0]);
+  }
+}
+
+TEST_CASE("ranks that are not to end alike hear of it before the first update") {
+  const auto folder = TemporaryFolder::in_memory();
+  const auto corpus = random_corpus(22, 1);
+  using Settings = std::vector<train::TrainerSettings>;  // by rank
+  const std::vector<std::pair<Settings, std::string>> cases{
+      {{{.max_epochs = 1}, {.max_epochs = 2}}, "max_epochs 1, rank 1 has max_epochs 2"},
+      {{{.max_updates = 1}, {.max_updates = 2}}, "max_updates 1, rank 1 has max_updates 2"},
+      {{{.max_epochs = 1, .patience = 1}, {.max_epochs = 1}}, "patience 1, rank 1 has patience 0"}};
+  for (const auto& [settings, difference] : cases) {
+    std::vector<std::string> said(2);
+    std::vector<index_t> updates(2);
+    comm::launch_threads(2, patience, [&](ThreadCommunicator& communicator) {
+      const auto rank = static_cast<std::size_t>(communicator.rank());
+      Cpu device;
+      DistributedDataParallel<SmallModel, SmallLoss> strategy(
+          device, communicator, small_objective(), optim::Adam(),
+          {.seed = 5, .lanes = 2, .micro_batches = 2});
+      const train::TranslationData corpora(corpus, corpus,
+                                           {.unit = data::BatchUnit::sentences, .budget = 6});
+      train::Trainer trainer(strategy, corpora, optim::Noam{.d_model = 24, .warmup = 10},
+                             train::RunFolder(folder.path("run")), settings[rank]);
+      said[rank] = message_of([&] { trainer.run(); });
+      updates[rank] = strategy.state().updates();
+    });
+    CHECK(said[0] == "the ranks differ: rank 0 has " + difference);
+    CHECK(said[1] == said[0]);
+    CHECK(updates == std::vector<index_t>{0, 0});
   }
 }
 

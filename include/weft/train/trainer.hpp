@@ -116,9 +116,11 @@ class Trainer {
   //! failed, with that.
   //!
   //! **Errors.** ArgumentError if the folder holds another run, which was not asked to `resume`;
-  //! what the strategy and the data throw; NotFiniteError, if the settings ask for it; Error where
-  //! the gradients of 256 batches in a row are not finite.
+  //! comm::RanksDiffer if ranks are not to end alike; what the strategy and the data throw;
+  //! NotFiniteError, if the settings ask for it; Error where the gradients of 256 batches in a row
+  //! are not finite.
   Ended run() {
+    expect_same_end();
     if (!is_own_folder_ && strategy_->is_root()) folder_.begin_run();
     is_own_folder_ = true;
     auto loader = data_.loader(strategy_->recipe().seed, position_);
@@ -210,6 +212,14 @@ class Trainer {
                                      path.empty() ? "" : path + ": ", error.message()),
                                 error.parameter());
     }
+  }
+
+  //! Where one rank ends or scores and another goes on, they would wait for each other.
+  void expect_same_end() {
+    strategy_->check_same({{"max_updates", text(settings_.max_updates)},
+                           {"max_epochs", text(settings_.max_epochs)},
+                           {"patience", text(settings_.patience)},
+                           {"the best model by", best_of()}});
   }
 
   //! All ranks ask.
