@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <exception>
 #include <filesystem>
 #include <numeric>
 #include <string>
@@ -202,6 +203,22 @@ TEST_CASE("ranks that would load different files all hear of it, and none has ch
   CHECK(of_model[1] == of_model[0]);
   CHECK(of_state[1] == of_state[0]);
   CHECK(alike == std::vector{1, 1});
+}
+
+TEST_CASE("a rank throws what it has failed with, also where others have ended of it already") {
+  struct {
+    std::vector<std::string> texts_of_all(const std::string&) {
+      throw comm::CommunicatorAborted(1, "rank 1 failed: rank 0 failed: disk full");
+    }
+  } strategy;
+  const auto said_after = [&](const std::exception_ptr& failure) {
+    return message_of([&] {
+      throw_together(strategy, failure);
+      return 0;
+    });
+  };
+  CHECK(said_after(std::make_exception_ptr(SystemError("disk full"))) == "disk full");
+  CHECK(said_after(nullptr) == "rank 1 failed: rank 0 failed: disk full");
 }
 
 TEST_CASE("what ranks have saved each of them finds at once") {

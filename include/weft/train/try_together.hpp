@@ -6,7 +6,9 @@
 #include <cstddef>
 #include <exception>
 #include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include <weft/comm/communicator.hpp>
 #include <weft/core/error.hpp>
@@ -17,7 +19,12 @@ namespace weft::train {
 //! All ranks call it, and may go on.
 template <class Strategy>
 void throw_together(Strategy& strategy, const std::exception_ptr& failure) {
-  const auto said = strategy.texts_of_all(failure != nullptr ? message_of(failure) : "");
+  std::vector<std::string> said;
+  try {
+    said = strategy.texts_of_all(failure != nullptr ? message_of(failure) : "");
+  } catch (...) {  // a rank that has heard of this one's failure may have ended already
+    if (failure == nullptr) throw;
+  }
   if (failure != nullptr) std::rethrow_exception(failure);
   for (std::size_t rank = 0; rank < said.size(); ++rank) {
     if (said[rank].empty()) continue;
