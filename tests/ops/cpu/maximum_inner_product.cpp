@@ -131,6 +131,17 @@ TEST_CASE("of equal products the first is found, and none that is excluded") {
   CHECK(find(device, w, x, {0.0f, 0.0f, 0.0f, 1.5f, 0.0f}) == Found{3, 3});
 }
 
+TEST_CASE("where nearly all are excluded the largest of the few others is found") {
+  Cpu device(2);
+  constexpr index_t V = 700, first = 650, C = 40;
+  const auto w = random_tensor(device, {V, C}, 4), x = random_tensor(device, {9, C}, 5);
+  Found excluded;
+  for (token_t v = first; v-- > 0;) excluded.insert(excluded.end(), {v, v});
+  Found expected = naive(w.slice(first, V), x, {});
+  for (token_t& v : expected) v += first;
+  CHECK(find(device, w, x, {}, excluded) == expected);
+}
+
 TEST_CASE("a sum that is no number, or infinite, is found by nobody") {
   Cpu device;
   const float nan = std::numeric_limits<float>::quiet_NaN();

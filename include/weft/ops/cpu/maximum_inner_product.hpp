@@ -65,7 +65,8 @@ class MaximumInnerProduct {
   //! row.
   //!
   //! **Shapes.** x: (N, C). bias: (V), or empty. Returns N numbers.
-  //! **Cost.** A rounded product; for each row a product more where sums are as close as rounding.
+  //! **Cost.** A rounded product; for each row a product more where sums are as close as rounding,
+  //! and one for each that is excluded.
   //! **Errors.** ShapeError.
   [[nodiscard]] std::vector<token_t> find(Cpu& device, View<const float> x, View<const float> bias,
                                           std::span<const token_t> excluded) const {
@@ -73,6 +74,7 @@ class MaximumInnerProduct {
       throw ShapeError(text("MaximumInnerProduct: x is ", x.shape, ", the matrix ", w_.shape));
     }
     detail::expect_shape_if_given("MaximumInnerProduct", "bias", bias, {w_.rows()});
+    const Excluded no_words(w_.rows(), excluded);
     const Tensor<Bfloat16> rounded_x(device, x.shape);
     convert(device, x.size(), x.data, rounded_x.data());
     const Tensor<float> rough(device, {x.rows(), w_.rows()});
@@ -82,7 +84,7 @@ class MaximumInnerProduct {
       const Tensor<float> highest(device, {(w_.rows() + stretch - 1) / stretch});
       for (index_t n = begin; n < end; ++n) {
         found[static_cast<std::size_t>(n)] =
-            find_row(x.row(n), rough.data() + n * w_.rows(), bias.data, excluded, highest.data());
+            find_row(x.row(n), rough.data() + n * w_.rows(), bias.data, no_words, highest.data());
       }
     });
     return found;
@@ -91,6 +93,20 @@ class MaximumInnerProduct {
  private:
   //! Columns of which one comparison says that none is good enough.
   static constexpr index_t stretch = 256;
+
+  //! The v that are not to be found: as they were given, and by number, so that many are found to
+  //! be among them as soon as one.
+  struct Excluded {
+    std::span<const token_t> numbers;
+    std::vector<bool> has;  // (V)
+
+    Excluded(index_t V, std::span<const token_t> of)
+        : numbers(of), has(static_cast<std::size_t>(V)) {
+      for (const token_t v : of) {
+        if (v >= 0 && v < V) has[static_cast<std::size_t>(v)] = true;
+      }
+    }
+  };
 
   //! The Euclidean norm, rounded up; infinite where squares overflow (from 1.8e19 on), and useless
   //! below 1e-15, where they underflow.
@@ -141,10 +157,10 @@ class MaximumInnerProduct {
   //! The search for one x. **Shapes.** rough: (V), of which excluded ones are overwritten.
   //! highest: one for each stretch, written.
   [[nodiscard]] token_t find_row(const float* x, float* rough, const float* bias,
-                                 std::span<const token_t> excluded, float* highest) const {
+                                 const Excluded& excluded, float* highest) const {
     constexpr float infinity = std::numeric_limits<float>::infinity();
     const index_t V = w_.rows(), C = w_.columns();
-    for (const token_t v : excluded) {
+    for (const token_t v : excluded.numbers) {
       if (v >= 0 && v < V) rough[v] = -infinity;  // unknown, and no other's bound
     }
     const float x_length = length(C, [&](auto c) { return simd::load(x, c); });
@@ -172,7 +188,7 @@ class MaximumInnerProduct {
         detail::multiply_few_rows(1, 1, C, x, C, w_.row(v), C, &sum, 1, false);
         if (bias != nullptr) sum += bias[v];
         if (!(sum < infinity)) return -1;
-        if (sum > largest && std::ranges::find(excluded, v) == excluded.end()) {
+        if (sum > largest && !excluded.has[static_cast<std::size_t>(v)]) {
           largest = sum;
           found = static_cast<token_t>(v);
         }
