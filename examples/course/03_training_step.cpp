@@ -37,7 +37,7 @@ int main() {
   double first = 0.0, last = 0.0;
   for (std::uint32_t update = 0; update < 600; ++update) {
     const auto batch = course::reversal_batch(/*sentences=*/32, update);
-    const auto report = train.step(train::DeviceBatch(batch), /*rate=*/0.005);
+    const auto report = train.step(train::DeviceBatch(batch), /*rate=*/0.003);
     last = mean(report.loss.loss, report.loss.tokens).value();
     if (update == 0) first = last;
   }
