@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -337,6 +338,23 @@ TEST_CASE("scores far apart neither overflow nor lose a key") {
     CHECK(out(1, c) == kv(0, 16 + c));
   }
   CHECK(a.log_sums.data()[0] == 400.0f * 199.0f);
+}
+
+TEST_CASE(
+    "the backward pass finds the probabilities of the forward pass, however few the queries") {
+  Cpu device;
+  for (const index_t queries : {1, 3, 5, 6, 20}) {
+    CAPTURE(queries);
+    Attention a(device, {1, 64, {queries}, {7}});
+    for (float& x : std::span(a.q.data(), static_cast<std::size_t>(a.q.size()))) x *= 3e3f;
+    for (float& x : std::span(a.kv.data(), static_cast<std::size_t>(a.kv.size()))) x *= 3e3f;
+    a.run(device);  // with scores of 1e7, of which a rounding is 1: all see one key alone
+    const Matrix dout = matrix(a.dout), dv = block(matrix(a.dkv), 0, 7, 64, 64),
+                 should = a.reference(0, 0).gradients(dout).dv;
+    for (std::size_t i = 0; i < dv.elements.size(); ++i) {
+      REQUIRE(dv.elements[i] == Approx(should.elements[i]).margin(1e-5));
+    }
+  }
 }
 
 TEST_CASE("a NaN is seen in its own sequence and in no other") {

@@ -79,6 +79,27 @@ namespace weft::ops::detail {
   }
 }
 
+//! Whether keys are multiplied as they lie. Decoding asks for a position of each translation:
+//! transposing keys took longer than the rest.
+inline bool has_few_queries(const AttentionTask& task) { return task.queries <= most_few_rows; }
+
+//! The scores of a tile, before they are scaled: in both passes with the same bits, as the backward
+//! pass takes the logarithm off that the forward pass made of its own.
+//!
+//! **Shapes.** q, k: from the first query and key of the tile on. columns: the keys as
+//! `transpose_keys` leaves them, rows `width` apart; not read for few queries.
+inline void multiply_by_keys(const AttentionTask& task, const ScoreTile& tile,
+                             HeadView<const float> q, HeadView<const float> k, const float* columns,
+                             index_t width, float* scores) {
+  if (has_few_queries(task)) {
+    multiply_few_rows(tile.queries, tile.keys, task.size, q.data, q.stride, k.data, k.stride,
+                      scores, tile.width, false);
+  } else {
+    multiply_tile(tile.queries, tile.width, task.size, {q.data, q.stride, 1}, columns, width,
+                  scores, tile.width, false);
+  }
+}
+
 inline void attention_forward(Cpu& device, const AttentionTask& task,
                               const AttentionForward<Cpu>& a) {
   if (task.queries == 0) return;
@@ -94,8 +115,6 @@ inline void attention_forward(Cpu& device, const AttentionTask& task,
   float* const copied_values = scratch.take(copied * key_tile);
   float* const copied_queries = scratch.take(copied * most);
   float* const copied_sums = scratch.take(copied * most);
-  // Decoding asks for a position of each translation: transposing keys took longer than the rest.
-  const bool few = task.queries <= most_few_rows;
 
   for_query_blocks(task, [&](QueryBlock block) {
     const auto q =
@@ -109,17 +128,10 @@ inline void attention_forward(Cpu& device, const AttentionTask& task,
     for_key_tiles(task, block, [&](index_t key, index_t count) {
       const auto k = task.keys_of(a.k).from(key);
       const index_t width = padded(count);
-      if (!few) transpose_keys(task, k, count, keys);
+      if (!has_few_queries(task)) transpose_keys(task, k, count, keys);
       const auto v = side_by_side(task.keys_of(a.v).from(key), count, task, copied_values);
       for_query_tiles(task, block, key, count, [&](const ScoreTile& tile) {
-        const float* const q_rows = q.row(tile.row);
-        if (few) {
-          multiply_few_rows(tile.queries, tile.keys, task.size, q_rows, q.stride, k.data, k.stride,
-                            scores, tile.width, false);
-        } else {
-          multiply_tile(tile.queries, tile.width, task.size, {q_rows, q.stride, 1}, keys, width,
-                        scores, tile.width, false);
-        }
+        multiply_by_keys(task, tile, q.from(tile.row), k, keys, width, scores);
         softmax_tile(task, tile, scores, sums, running_max, running_sum);
         multiply_tile(tile.queries, task.width, tile.keys, {scores, tile.width, 1}, v.data,
                       v.stride, sums.row(tile.row), sums.stride(), true);
@@ -174,7 +186,7 @@ inline void attention_backward(Cpu& device, const AttentionTask& task,
     for_key_tiles(task, block, [&](index_t key, index_t count) {
       const auto k_rows = task.keys_of(a.k).from(key);
       const index_t width = padded(count);
-      transpose_keys(task, k_rows, count, keys);
+      if (!has_few_queries(task)) transpose_keys(task, k_rows, count, keys);
       transpose_keys(task, task.keys_of(a.v).from(key), count, values);
       const auto k = side_by_side(k_rows, count, task, copied_k);
       const bool fresh = block.begin <= (task.causal ? key : 0);  // the first block that sees them
@@ -183,8 +195,7 @@ inline void attention_backward(Cpu& device, const AttentionTask& task,
       for_query_tiles(task, block, key, count, [&](const ScoreTile& tile) {
         const float* const q_rows = q.row(tile.row);
         const float* const dout_rows = dout.row(tile.row);
-        multiply_tile(tile.queries, tile.width, task.size, {q_rows, q.stride, 1}, keys, width,
-                      scores, tile.width, false);
+        multiply_by_keys(task, tile, q.from(tile.row), k_rows, keys, width, scores);
         multiply_tile(tile.queries, tile.width, task.size, {dout_rows, dout.stride, 1}, values,
                       width, gradients, tile.width, false);
         softmax_backward_tile(task, tile, scores, gradients, a.log_sums, deltas);
