@@ -77,11 +77,13 @@ concept UpdatesParts = requires(D& device, const typename Optimizer::Step& step,
   Optimizer::update(device, step, optim::Part{}, gradients, values, state, rounded...);
 };
 
+// Declared only. (A lambda in the concept is no MicroBatch to nvcc.)
+template <class Input, class D, class Labels>
+void take_micro_batch(const MicroBatch<Input, D, Labels>&);
+
 //! Whether something is a part of a batch on a device.
 template <class T>
-concept IsMicroBatch = requires(const T& part) {
-  []<class Input, class D, class Labels>(const MicroBatch<Input, D, Labels>&) {}(part);
-};
+concept IsMicroBatch = requires(const T& part) { take_micro_batch(part); };
 
 //! Compiles if a strategy can be made of these.
 template <class Model, class Loss, class Optimizer, class D>
