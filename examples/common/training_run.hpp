@@ -8,6 +8,7 @@
 #include "run_records.hpp"
 
 #include <weft/comm/environment.hpp>
+#include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/text.hpp>
 #include <weft/train/interrupt.hpp>
@@ -15,6 +16,7 @@
 #include <weft/train/run_folder.hpp>
 #include <weft/train/trainer.hpp>
 
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -67,6 +69,12 @@ RunEnd train_run(Strategy& strategy, const Data& data, const Schedule& schedule,
   records.write_trace(strategy);
   if (ended != weft::train::Ended::interrupted) return {0, trainer.epochs()};
   return {128 + weft::train::Interrupt::on_any_rank(strategy, signal), trainer.epochs()};
+}
+
+//! **Errors.** Error if a run that has trained has no best model.
+inline void expect_best(const weft::train::RunFolder& folder) {
+  if (std::filesystem::exists(folder.best())) return;
+  throw weft::Error("there is no best model: no epoch's validation loss was a number");
 }
 
 //! How a run that a signal has ended goes on, for people. What started its processes is named: the

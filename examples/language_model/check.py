@@ -186,7 +186,7 @@ class LanguageModel(unittest.TestCase):
         run = self.run_program(SINGLE, *self.arguments("nan", "--rate", 1e30, "--clip-norm", 0,
                                                        "--test", self.folder / "valid.txt",
                                                        "--report", self.folder / "page.html"))
-        self.refused(run, "there is no best model to test")
+        self.refused(run, "there is no best model: no epoch")
         self.assertNotIn("-2147483648", (self.folder / "page.html").read_text())
 
     def test_what_ranks_did_is_traced(self):

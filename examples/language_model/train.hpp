@@ -35,7 +35,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -247,9 +246,7 @@ int train_command(const Options& options, Strategy& ranks) {
     return end.status;
   }
   if (texts.test) {
-    if (!std::filesystem::exists(folder.best())) {
-      throw weft::Error("there is no best model to test: no epoch's validation loss was a number");
-    }
+    examples::expect_best(folder);
     weft::train::load_model(strategy, folder.best());
     const double loss = detail::loss_of(strategy, *texts.test);
     print(weft::text("| end of training | ", detail::loss_text(loss, "test ")));

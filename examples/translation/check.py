@@ -557,6 +557,13 @@ class Translation(unittest.TestCase):
                          "state there yet; start one anew, without --resume\n")
         self.assertEqual(self.train("--max-updates", 1, program=SINGLE).returncode, 0)
 
+    def test_a_run_without_a_finite_loss_has_no_model(self):
+        run = self.run_program("train", self.folder / "model", *self.corpus(), "--tokens", 600,
+                               "--schedule", "constant", "--rate", 1e30, "--max-epochs", 2,
+                               program=SINGLE)
+        self.refused(run, "there is no best model: no epoch's validation loss was a number")
+        self.assertFalse((self.folder / "model" / "average.safetensors").exists())
+
     def test_a_model_that_makes_no_numbers_translates_nothing(self):
         self.assertEqual(self.train("--max-updates", 1, program=SINGLE).returncode, 0)
         for model in (self.folder / "model").glob("*.safetensors"):

@@ -168,6 +168,7 @@ int train_command(const Options& options, Strategy& devices) {
     return end.status;
   }
 
+  if (end.epochs > 0) examples::expect_best(folder);
   const auto epochs = folder.epochs(end.epochs, o.average);
   if (!epochs.empty()) {
     if (reports) weft::train::average_models(epochs, folder.average());
