@@ -49,6 +49,12 @@ class PlotLog(unittest.TestCase):
             self.assertEqual((run.returncode, svg), (1, ""))
             self.assertTrue(run.stderr.endswith("log: no epoch in it\n"), run.stderr)
 
+    def test_a_log_that_is_not_there_is_named(self):
+        run = subprocess.run([sys.executable, SCRIPT, "no/log", "curve"], capture_output=True,
+                             text=True, check=False)
+        self.assertEqual(run.stderr, "tools/plot-log: no/log: No such file or directory\n")
+        self.assertEqual(run.returncode, 1)
+
 
 if __name__ == "__main__":
     unittest.main()
