@@ -77,7 +77,7 @@ concept UpdatesParts = requires(D& device, const typename Optimizer::Step& step,
   Optimizer::update(device, step, optim::Part{}, gradients, values, state, rounded...);
 };
 
-// Declared only. (A lambda in the concept is no MicroBatch to nvcc.)
+//! Takes a MicroBatch; declared only. (In the concept a lambda takes none, to nvcc.)
 template <class Input, class D, class Labels>
 void take_micro_batch(const MicroBatch<Input, D, Labels>&);
 
