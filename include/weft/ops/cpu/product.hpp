@@ -40,7 +40,7 @@ struct Product {
   [[nodiscard]] bool has_gaps() const {
     return lda != (transpose_a ? M : K) || ldb != (transpose_b ? K : N) || ldc != N;
   }
-  //! How many numbers A takes, as it lies: nothing behind its last row.
+  //! How many numbers A takes, as it lies, up to the last one of its last row; it has a row.
   [[nodiscard]] index_t size_a() const {
     return ((transpose_a ? K : M) - 1) * lda + (transpose_a ? M : K);
   }

@@ -77,10 +77,10 @@ inline constexpr int block_sums = WEFT_AVX512 ? 24 : simd::register_bytes == 32 
 inline constexpr int widest_block = WEFT_AVX512 ? 4 : 1;
 //! Columns of the widest block.
 inline constexpr index_t strip = 16 * widest_block;
-//! What columns of floats come in multiples of: half a pair of AVX2's registers can be multiplied.
+//! What columns of floats come in multiples of: AVX2 multiplies half of a vector of 16 as well.
 inline constexpr index_t narrowest = simd::register_bytes == 32 ? 8 : 16;
 
-//! All rows of V vectors of columns, of which a block has `sums` registers' worth.
+//! All rows of V vectors of columns, in blocks of up to `sums` such vectors.
 template <class Vector, int V, int sums, class T, class Next>
 void multiply_panel(index_t M, index_t K, Strided<T> a, const T* b, index_t ldb, float* c,
                     index_t ldc, bool accumulate, Next next) {
