@@ -31,6 +31,7 @@
 #include <weft/nn/dropout.hpp>
 #include <weft/nn/generator.hpp>
 #include <weft/nn/language_model.hpp>
+#include <weft/nn/parameter_groups.hpp>
 #include <weft/nn/residual.hpp>
 #include <weft/nn/sequential.hpp>
 #include <weft/nn/transformer.hpp>

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include <weft/nn/parameter_groups.hpp>
 #include <weft/testing/small_translation.hpp>
 #include <weft/train/predict.hpp>
 #include <weft/train/saved_state.hpp>
@@ -227,14 +228,21 @@ TEST_CASE("weights that an update rounds are those that are rounded anew") {
     std::vector<double> losses;
     std::vector<float> values;
   };
-  const auto trained = [](int devices, bool graphs, bool rounds_anew) {
+  const auto trained = [](bool in_groups, int devices, bool graphs, bool rounds_anew) {
+    auto objective = small_objective();
+    if (in_groups) {  // of which each is updated by launches of its own
+      auto model = objective.model();
+      nn::scale_rate(model.encoder, 0.5f);
+      nn::decay_matrices_only(model);
+      objective = SmallObjective(model, nn::LabelSmoothing(0.1f), 5);
+    }
     const DeviceGroup<Cuda> group(devices);
     for (int index = 0; index < devices; ++index) {
       group[index].set_product_precision(ProductPrecision::bfloat16);
       group[index].set_graphs(graphs);
     }
-    DataParallel<SmallModel, SmallLoss, optim::Adam, Cuda> train(group, small_objective(),
-                                                                 optim::Adam(), recipe);
+    DataParallel<SmallModel, SmallLoss, optim::Adam, Cuda> train(
+        group, objective, optim::Adam({.weight_decay = 0.1}), recipe);
     Result result;
     for (std::uint32_t update = 0; update < 6; ++update) {
       if (rounds_anew) (void)train.state().values();
@@ -244,13 +252,15 @@ TEST_CASE("weights that an update rounds are those that are rounded anew") {
     result.values = to_host(train.state().values());
     return result;
   };
-  const Result expected = trained(1, false, true);
-  for (const int devices : {1, 3}) {
-    for (const bool graphs : {false, true}) {
-      CAPTURE(devices, graphs);
-      const Result found = trained(devices, graphs, false);
-      CHECK(found.losses == expected.losses);
-      CHECK(found.values == expected.values);
+  for (const bool in_groups : {false, true}) {
+    const Result expected = trained(in_groups, 1, false, true);
+    for (const int devices : {1, 3}) {
+      for (const bool graphs : {false, true}) {
+        CAPTURE(in_groups, devices, graphs);
+        const Result found = trained(in_groups, devices, graphs, false);
+        CHECK(found.losses == expected.losses);
+        CHECK(found.values == expected.values);
+      }
     }
   }
 }

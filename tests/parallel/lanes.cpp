@@ -6,6 +6,7 @@
 #include <weft/nn/embedding.hpp>
 #include <weft/nn/generator.hpp>
 #include <weft/nn/initialize.hpp>
+#include <weft/nn/parameter_groups.hpp>
 #include <weft/nn/sequential.hpp>
 #include <weft/parallel/chunked.hpp>
 #include <weft/parallel/gradient_accumulation.hpp>

@@ -38,6 +38,7 @@ using parallel::TableView;
 namespace {
 
 constexpr comm::Timeout patience{60.0};
+const optim::Adam decaying_adam({.weight_decay = 0.1});
 
 //! What a training leaves.
 struct PipeOutcome {
@@ -82,7 +83,7 @@ PipeOutcome on_one_device(const Recipe& recipe, int updates) {
   using Model = std::remove_cvref_t<decltype(std::declval<Small<stages, tied>>().model())>;
   Cpu device;
   GradientAccumulation<Model, PipeLoss<tied>> single(
-      device, small_pipe_objective<GPipe<1>, stages, tied>(), optim::Adam(), recipe);
+      device, small_pipe_objective<GPipe<1>, stages, tied>(), decaying_adam, recipe);
   return train_on_words(single, updates);
 }
 
@@ -95,7 +96,7 @@ std::vector<int> ends_alike(const TableView& table, int replicas, const PipeOutc
   comm::launch_threads(table.ranks * replicas, patience, [&](ThreadCommunicator& communicator) {
     Cpu cpu;
     PipelineParallel<Model, PipeLoss<tied>, shard> strategy(
-        cpu, communicator, small_pipe_objective<GPipe<1>, stages, tied>(), optim::Adam(),
+        cpu, communicator, small_pipe_objective<GPipe<1>, stages, tied>(), decaying_adam,
         recipe_of(replicas, table.micro_batches), table, recompute, {2 * ops::block_size * 4, 4});
     alike[static_cast<std::size_t>(communicator.rank())] =
         train_on_words(strategy, updates) == expected ? 1 : 0;

@@ -8,6 +8,7 @@
 #include <weft/nn/encoder.hpp>
 #include <weft/nn/generator.hpp>
 #include <weft/nn/layer_norm.hpp>
+#include <weft/nn/parameter_groups.hpp>
 #include <weft/nn/sequential.hpp>
 #include <weft/parallel/chunked.hpp>
 #include <weft/parallel/objective.hpp>
@@ -70,10 +71,13 @@ requires(stages > 1) struct SmallPipe<Schedule, stages> {
 template <bool tied>
 using PipeLoss = Chunked<nn::BasicGenerator<pipe_channels, true, tied>, nn::LabelSmoothing>;
 
+//! Weights decay, vectors do not, where an optimizer asks for it.
 template <class Schedule, int stages, bool tied = false>
 auto small_pipe_objective() {
   using Small = SmallPipe<Schedule, stages>;
-  return parallel::Objective<typename Small::Type, PipeLoss<tied>>(Small::make(),
+  auto model = Small::make();
+  nn::decay_matrices_only(model);
+  return parallel::Objective<typename Small::Type, PipeLoss<tied>>(std::move(model),
                                                                    nn::LabelSmoothing(0.1f), 5);
 }
 

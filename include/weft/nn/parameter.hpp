@@ -63,6 +63,8 @@ struct Parameter {
   Initializer initializer{};     //!< how it starts
   bool trained = true;           //!< false: no gradient is computed, no optimizer sees it
   bool computed = false;         //!< a table that is computed once and never saved
+  float rate_scale = 1.0f;       //!< an update's learning rate is multiplied by it
+  float decay_scale = 1.0f;      //!< so is the optimizer's weight decay
   index_t value_offset = -1;     //!< in elements from the start of the value buffer
   index_t gradient_offset = -1;  //!< in elements from the start of the gradient buffer
   int slot = -1;                 //!< the number among all places for gradients
@@ -226,28 +228,6 @@ template <class... Modules>
   detail::CountParameters counter;
   (visit_members(modules, counter), ...);
   return counter.count;
-}
-
-namespace detail {
-
-struct Freeze : Visitor {
-  static constexpr void parameter(const char*, Parameter& p) { p.trained = false; }
-  static constexpr void tie(Parameter& use, const Parameter&) { use.trained = false; }
-};
-
-}  // namespace detail
-
-//! Keeps a module's parameters as they are first set or loaded: they are saved, but have no
-//! gradient and no place in the optimizer's buffers. Before an `Objective` is made of the model:
-//!
-//!     Model model(sizes);
-//!     nn::freeze(model.encoder);
-//!
-//! **Source.** PyTorch's `requires_grad_(False)`.
-template <class Module>
-constexpr void freeze(Module& module) {
-  detail::Freeze visitor;
-  visit_members(module, visitor);
 }
 
 }  // namespace weft::nn

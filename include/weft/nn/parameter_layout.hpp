@@ -28,6 +28,14 @@ struct TiedGradient {
   index_t size;  //!< how many gradients
 };
 
+//! Trained parameters that follow each other and are updated alike, but not as the optimizer's
+//! settings and the rate say (see parameter_groups.hpp).
+struct ParameterGroup {
+  Range range;        //!< where they are
+  float rate_scale;   //!< the rate is multiplied by it
+  float decay_scale;  //!< so is the weight decay
+};
+
 //! The sizes of the buffers.
 //!
 //!     values     [ trained parameters, as declared | frozen ones and computed tables ]
@@ -42,6 +50,7 @@ struct ParameterLayout {
   std::vector<TiedGradient> tied;                  //!< further uses of shared weights
   std::vector<std::pair<index_t, index_t>> slots;  //!< offset and size of each place for gradients
   std::vector<Range> units;  //!< the trained parameters of each layer of a stack, in order
+  std::vector<ParameterGroup> groups;  //!< in order; what is in none is updated as all are
 };
 
 namespace detail {
@@ -61,6 +70,7 @@ struct PlaceTrained : Visitor {
     p.slot = static_cast<int>(layout.slots.size());
     layout.slots.emplace_back(p.gradient_offset, p.size());
     layout.trained += p.size();
+    if (p.rate_scale != 1.0f || p.decay_scale != 1.0f) add_to_group(p);
   }
 
   //! **Errors.** ArgumentError unless 0 <= probability < 1.
@@ -85,6 +95,15 @@ struct PlaceTrained : Visitor {
   void end_whole() { --depth_; }
 
  private:
+  void add_to_group(const Parameter& p) {
+    auto& groups = layout.groups;
+    const bool goes_on = !groups.empty() && groups.back().range.end == p.value_offset &&
+                         groups.back().rate_scale == p.rate_scale &&
+                         groups.back().decay_scale == p.decay_scale;
+    if (!goes_on) groups.push_back({{p.value_offset, 0}, p.rate_scale, p.decay_scale});
+    groups.back().range.end = layout.trained;
+  }
+
   int depth_ = 0;
   index_t begin_ = 0;
 };
@@ -105,6 +124,8 @@ struct PlaceOthers : Visitor {
     if (!use.trained || !source.trained) {
       throw ArgumentError("freeze: a weight that modules share by a tie cannot be frozen");
     }
+    expect_scale("rate", use.rate_scale, source.rate_scale);
+    expect_scale("weight decay", use.decay_scale, source.decay_scale);
     use.shape = source.shape;
     use.value_offset = source.value_offset;
     use.gradient_offset = layout.gradients;
@@ -116,6 +137,14 @@ struct PlaceOthers : Visitor {
     }
     layout.tied.push_back({use.gradient_offset, declared, use.size()});
     layout.gradients += use.size();
+  }
+
+ private:
+  static void expect_scale(const char* what, float of_use, float of_source) {
+    if (of_use == 1.0f || of_use == of_source) return;
+    throw ArgumentError(text("a weight that modules share by a tie has one ", what,
+                             ": where it is declared it is scaled by ", of_source,
+                             ", where it is used again by ", of_use));
   }
 };
 
@@ -133,7 +162,8 @@ void place_trained(Module& module, ParameterLayout& layout) {
 
 //! Places the rest, once all trained parameters have their places.
 //!
-//! **Errors.** ArgumentError if a weight is frozen that modules share.
+//! **Errors.** ArgumentError if a weight that modules share is frozen, or scaled in one place
+//! alone.
 template <class Module>
 void place_others(Module& module, ParameterLayout& layout) {
   detail::PlaceOthers visitor(layout);

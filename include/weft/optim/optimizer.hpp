@@ -31,7 +31,8 @@ struct Part {
 //! applies it to a part; parts may be updated on different devices at once. One that takes an
 //! `AnyFloats<void>` behind `state` writes the new values there too, rounded, unless it is null: a
 //! GPU's next pass then need not round them. Ranks compare what `to_text` says of its `settings()`,
-//! if it has these.
+//! if it has these; of a `weight_decay` among them parameters may have a share (see
+//! nn/parameter_groups.hpp), by an optimizer made of the changed settings.
 template <class O>
 concept Optimizer = requires(const O& optimizer) {
   { optimizer.step(index_t{}, double{}, double{}) } -> std::same_as<typename O::Step>;
@@ -41,6 +42,22 @@ concept Optimizer = requires(const O& optimizer) {
 //! Pointers to the buffers of an optimizer's state.
 template <class O>
 using StatePointers = std::array<float*, O::state_names.size()>;
+
+//! The same rule with its weight decay multiplied by a scale.
+//!
+//! **Errors.** ArgumentError where it has no `settings().weight_decay`, unless the scale is 1.
+template <Optimizer O>
+[[nodiscard]] O with_scaled_decay(const O& optimizer, double scale) {
+  if (scale == 1.0) return optimizer;
+  if constexpr (requires { O(optimizer.settings()).settings().weight_decay; }) {
+    auto settings = optimizer.settings();
+    settings.weight_decay *= scale;
+    return O(settings);
+  } else {
+    throw ArgumentError(text("parameters scale the weight decay by ", scale,
+                             ", and the optimizer has none in its settings()"));
+  }
+}
 
 namespace detail {
 

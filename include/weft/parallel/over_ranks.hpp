@@ -49,6 +49,10 @@ template <class Objective>
     dropout += text(probability, " ");
   }
   facts.emplace_back("dropout", dropout);
+  for (const auto& [range, rate, decay] : objective.layout().groups) {
+    facts.emplace_back(text("parameters ", range.begin, " to ", range.end - 1),
+                       text("with the rate times ", rate, ", weight decay times ", decay));
+  }
   if constexpr (requires { objective.loss().criterion.smoothing; }) {
     facts.emplace_back("label smoothing", text(objective.loss().criterion.smoothing));
   }

@@ -60,6 +60,7 @@ class TrainingState {
       : optimizer_(optimizer),
         loss_scale_(loss_scale),
         layout_(&layout),
+        groups_(groups_of(layout, optimizer)),
         owned_(std::move(owned)),
         values_(present ? part_on_device(device, values, *present)
                         : to_device<float>(device, values, {layout.values})),
@@ -173,9 +174,9 @@ class TrainingState {
         optim::find_gradient_scale(device, block_sums_, loss.tokens.value(), recipe.clip_norm,
                                    scale_, loss_scale_.value());
       });
-      auto step = optimizer_.step(updates_ + 1, rate, 0.0);
-      step.device_scale = &scale_.data()->rounded;
-      update_owned(on_all, step, gradients);
+      auto steps = steps_of_groups(rate, 0.0);
+      for (auto& step : steps) step.device_scale = &scale_.data()->rounded;
+      update_owned(on_all, steps, gradients);
       return report(to_host(scale_)[0], loss);
     } else {
       return apply(on_all, recipe, gradients, ops::ordered_sum(to_host(block_sums_)), loss, rate);
@@ -193,7 +194,7 @@ class TrainingState {
     const optim::GradientScale scale(squares, loss.tokens.value(), recipe.clip_norm,
                                      loss_scale_.value());
     if (scale.factor > 0.0) {
-      update_owned(on_all, optimizer_.step(updates_ + 1, rate, scale.factor), gradients);
+      update_owned(on_all, steps_of_groups(rate, scale.factor), gradients);
     }
     return report(scale, loss);
   }
@@ -236,38 +237,84 @@ class TrainingState {
     return made;
   }
 
+  //! Parameters that follow each other, and the rule that updates them.
+  struct Group {
+    Range range;
+    Optimizer optimizer;
+    double rate_scale;
+  };
+  using Step = typename Optimizer::Step;
+
+  //! All trained parameters: those of the layout's groups, and what is between them.
+  [[nodiscard]] static std::vector<Group> groups_of(const nn::ParameterLayout& layout,
+                                                    const Optimizer& optimizer) {
+    std::vector<Group> groups;
+    index_t end = 0;
+    const auto add_until = [&](index_t begin) {
+      if (begin > end) groups.push_back({{end, begin}, optimizer, 1.0});
+    };
+    for (const nn::ParameterGroup& group : layout.groups) {
+      add_until(group.range.begin);
+      groups.push_back(
+          {group.range, optim::with_scaled_decay(optimizer, group.decay_scale), group.rate_scale});
+      end = group.range.end;
+    }
+    add_until(layout.trained);
+    return groups;
+  }
+
+  [[nodiscard]] std::vector<Step> steps_of_groups(double rate, double gradient_scale) const {
+    std::vector<Step> steps;
+    for (const Group& group : groups_) {
+      steps.push_back(group.optimizer.step(updates_ + 1, rate * group.rate_scale, gradient_scale));
+    }
+    return steps;
+  }
+
+  //! Calls `f(range, place, group)` for what is owned of each group, from `place` on in the
+  //! optimizer's buffers.
+  template <class F>
+  void for_owned(const F& f) const {
+    for (const Range piece : owned_) {
+      for (std::size_t group = 0; group != groups_.size(); ++group) {
+        const Range of_group = groups_[group].range;
+        const Range range{std::max(piece.begin, of_group.begin), std::min(piece.end, of_group.end)};
+        if (range.size() > 0) f(range, place_of(range.begin), group);
+      }
+    }
+  }
+
   template <class OnAll>
-  void update_owned(const OnAll& on_all, const typename Optimizer::Step& step,
-                    const float* gradients) {
-    index_t place = 0;
+  void update_owned(const OnAll& on_all, const std::vector<Step>& steps, const float* gradients) {
     // With a shard somebody else writes the rest.
     constexpr bool rounds = requires(D & device, optim::StatePointers<Optimizer> state) {
-      Optimizer::update(device, step, optim::Part{}, gradients, values_.data(), state,
+      Optimizer::update(device, steps[0], optim::Part{}, gradients, values_.data(), state,
                         AnyFloats<void>());
     };
     const bool has_all = owned_.size() == 1 && owned_[0].size() == layout_->trained;
     rounded_is_current_ = rounded_is_current_ && rounds && has_all && !rounded_.empty();
-    for (const Range piece : owned_) {
-      optim::StatePointers<Optimizer> state{};
-      for (std::size_t i = 0; i != buffers; ++i) state[i] = state_[i].data() + place;
-      on_all([&](D& device, index_t part, index_t parts) {
-        const TraceSpan span(device, "optimizer");
-        const Range blocks = share(ops::block_count(piece.size()), parts, part);
-        const optim::Part mine{piece.size(), blocks.begin, blocks.end};
-        const float* const gradient = gradients + piece.begin;
-        float* const values = values_.data() + piece.begin;
+    on_all([&](D& device, index_t part, index_t parts) {
+      const TraceSpan span(device, "optimizer");
+      for_owned([&](Range range, index_t place, std::size_t group) {
+        optim::StatePointers<Optimizer> state{};
+        for (std::size_t i = 0; i != buffers; ++i) state[i] = state_[i].data() + place;
+        const Range blocks = share(ops::block_count(range.size()), parts, part);
+        const optim::Part mine{range.size(), blocks.begin, blocks.end};
+        const float* const gradient = gradients + range.begin;
+        float* const values = values_.data() + range.begin;
         if constexpr (rounds) {
           Optimizer::update(
-              device, step, mine, gradient, values, state,
-              rounded_is_current_ ? rounded_.target().numbers + piece.begin : AnyFloats<void>());
+              device, steps[group], mine, gradient, values, state,
+              rounded_is_current_ ? rounded_.target().numbers + range.begin : AnyFloats<void>());
         } else {
-          Optimizer::update(device, step, mine, gradient, values, state);
+          Optimizer::update(device, steps[group], mine, gradient, values, state);
         }
       });
-      ops::CheckFinite::at(-1);  // no module's work
+    });
+    ops::CheckFinite::at(-1);  // no module's work
+    for (const Range piece : owned_) {
       ops::detail::expect_finite(values_.device(), "update", "values",
                                  View<const float>(values_.data() + piece.begin, {piece.size()}));
-      place += piece.size();
     }
   }
 
@@ -307,6 +354,7 @@ class TrainingState {
   Optimizer optimizer_;
   optim::LossScale loss_scale_;
   const nn::ParameterLayout* layout_;
+  std::vector<Group> groups_;
   std::vector<Range> owned_;
   Tensor<float, D> values_;
   mutable ops::Factor<D> rounded_;  // of values_, where it was asked for

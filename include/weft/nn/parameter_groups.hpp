@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//! @file Parameters that are not trained as the others are: not at all, at another rate, with
+//! another weight decay. All of this is said of a model before an `Objective` is made of it.
+#pragma once
+
+#include <limits>
+
+#include <weft/core/error.hpp>
+#include <weft/nn/parameter.hpp>
+
+namespace weft::nn {
+
+namespace detail {
+
+//! Calls `f` with each parameter, and with each tied use of one.
+template <class F>
+struct Change : Visitor {
+  F f;
+
+  constexpr explicit Change(F change) : f(change) {}
+
+  constexpr void parameter(const char*, Parameter& p) { f(p); }
+  constexpr void tie(Parameter& use, const Parameter&) { f(use); }
+};
+
+constexpr void expect_scale(const char* function, float scale) {
+  if (scale >= 0.0f && scale <= std::numeric_limits<float>::max()) return;
+  throw ArgumentError(text(function, ": a scale of ", scale, ", needs one of 0 or more"));
+}
+
+}  // namespace detail
+
+//! Keeps a module's parameters as they are first set or loaded: they are saved, but have no
+//! gradient and no place in the optimizer's buffers.
+//!
+//!     Model model(sizes);
+//!     nn::freeze(model.encoder);
+//!
+//! **Source.** PyTorch's `requires_grad_(False)`.
+template <class Module>
+constexpr void freeze(Module& module) {
+  detail::Change visitor([](Parameter& p) { p.trained = false; });
+  visit_members(module, visitor);
+}
+
+//! Multiplies the learning rate of a module's parameters by a scale, on top of those before: a
+//! tenth for what was trained elsewhere, say.
+//!
+//!     nn::scale_rate(model.encoder, 0.1f);
+//!
+//! **Errors.** ArgumentError unless the scale is finite and >= 0.
+//! **Source.** `lr` of PyTorch's parameter groups.
+template <class Module>
+constexpr void scale_rate(Module& module, float scale) {
+  detail::expect_scale("scale_rate", scale);
+  detail::Change visitor([scale](Parameter& p) { p.rate_scale *= scale; });
+  visit_members(module, visitor);
+}
+
+//! Multiplies the weight decay of a module's parameters, which the optimizer's settings ask for, by
+//! a scale, on top of those before.
+//!
+//! **Errors.** ArgumentError unless the scale is finite and >= 0; from a strategy whose optimizer
+//! has no `settings().weight_decay`.
+//! **Source.** `weight_decay` of PyTorch's parameter groups.
+template <class Module>
+constexpr void scale_weight_decay(Module& module, float scale) {
+  detail::expect_scale("scale_weight_decay", scale);
+  detail::Change visitor([scale](Parameter& p) { p.decay_scale *= scale; });
+  visit_members(module, visitor);
+}
+
+//! Takes the weight decay off a module's vectors: biases, and the gains of normalisations. Matrices
+//! keep theirs, as is usual for Transformers.
+template <class Module>
+constexpr void decay_matrices_only(Module& module) {
+  detail::Change visitor([](Parameter& p) {
+    if (p.shape.rank() == 1) p.decay_scale = 0.0f;
+  });
+  visit_members(module, visitor);
+}
+
+}  // namespace weft::nn
