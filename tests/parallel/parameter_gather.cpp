@@ -12,6 +12,7 @@
 #include <atomic>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "../message_of.hpp"
 
@@ -96,6 +97,36 @@ TEST_CASE("in a pass each layer is there while it is entered, whoever owns it") 
     CAPTURE(ranks, reshards);
     CHECK(missing == 0);
   }
+}
+
+TEST_CASE("a layer without trained parameters may be entered once, or not at all") {
+  auto layout = layout_of_layers();
+  const Range first = layout.units[0], last = layout.units[1];
+  layout.units = {first, {first.end, first.end}, last};
+  std::atomic<int> missing{0};
+  comm::launch_threads(3, comm::Timeout(60), [&](ThreadCommunicator& communicator) {
+    Cpu device;
+    const ShardPlan plan(plan_buckets_of_units(layout), layout.trained, 3);
+    const auto values = shares_of(device, plan, communicator.rank());
+    for (const bool reshards : {true, false}) {
+      ParameterGather gather(device, communicator, layout, plan, values.data(), reshards);
+      gather.begin(0);
+      if (communicator.rank() == 1) {
+        gather.take_part(nn::Mode::train);
+      } else {
+        gather.begin_pass(nn::Mode::train);
+        const auto forth = communicator.rank() == 0 ? std::vector<int>{0, 1, 2, 2, 0}
+                                                    : std::vector<int>{0, 2, 2, 0};
+        for (const int unit : forth) {  // as the frozen layers of a teacher
+          gather.enter(unit);
+          if (!is_there(values.data(), layout.units[static_cast<std::size_t>(unit)])) ++missing;
+          gather.leave(unit);
+        }
+      }
+      gather.end();
+    }
+  });
+  CHECK(missing == 0);
 }
 
 TEST_CASE("outside of passes a rank has no memory but for its share") {

@@ -29,8 +29,8 @@ namespace weft::parallel {
 //! `begin` to `end`.
 //!
 //! Every rank goes through the same passes in the same order; one that has nothing to do in a pass
-//! calls `take_part` in its place. A pass enters the units in the order of the layout, and a
-//! training pass then in the opposite order.
+//! calls `take_part` in its place. A pass enters the units that have trained parameters in
+//! the order of the layout, and a training pass then in the opposite order.
 //!
 //! **Memory.** The share; inside a pass two units more, and what lies in no unit. Without
 //! `reshard_after_forward` a training pass comes to have all parameters.
@@ -49,6 +49,7 @@ class ParameterGather final : public PassObserver {
         values_(values),
         reshard_after_forward_(reshard_after_forward),
         units_(layout.units),
+        order_(with_parameters(layout)),
         elsewhere_(outside_of_units(layout)),
         uses_(static_cast<std::size_t>(ops::block_count(plan.parameters())), 1) {
     for (std::size_t b = 0; b < plan.size(); ++b) {
@@ -72,11 +73,12 @@ class ParameterGather final : public PassObserver {
   //! Begins a pass over the units.
   void begin_pass(nn::Mode mode) override {
     place_ = 0;
-    places_ = std::ssize(units_) * (mode == nn::Mode::train ? 2 : 1);
+    places_ = std::ssize(order_) * (mode == nn::Mode::train ? 2 : 1);
     prefetch(0);
   }
 
   void enter(int unit) override {
+    if (is_empty(unit)) return;
     if (place_ >= places_ || unit != unit_at(place_)) {
       throw Error(text("layer ", unit, " is entered where layer ",
                        place_ < places_ ? unit_at(place_) : -1,
@@ -87,6 +89,7 @@ class ParameterGather final : public PassObserver {
     prefetch(place_ + 1);
   }
   void leave(int unit) override {
+    if (is_empty(unit)) return;
     const bool comes_back = 2 * place_ < places_ && is_kept(places_ - 1 - place_);
     if (!comes_back) release(units_[static_cast<std::size_t>(unit)]);
     ++place_;
@@ -119,6 +122,19 @@ class ParameterGather final : public PassObserver {
     int owner;
   };
 
+  //! The units that have trained parameters. A pass may go through others, which are frozen, as it
+  //! likes: forth and not back, as through a teacher.
+  static std::vector<int> with_parameters(const nn::ParameterLayout& layout) {
+    std::vector<int> units;
+    for (std::size_t unit = 0; unit < layout.units.size(); ++unit) {
+      if (layout.units[unit].size() > 0) units.push_back(static_cast<int>(unit));
+    }
+    return units;
+  }
+  [[nodiscard]] bool is_empty(int unit) const {
+    return units_[static_cast<std::size_t>(unit)].size() == 0;
+  }
+
   //! The trained parameters that no unit has, and those that a unit shares with others by a tie.
   static std::vector<Range> outside_of_units(const nn::ParameterLayout& layout) {
     std::vector<Range> ranges;
@@ -136,13 +152,13 @@ class ParameterGather final : public PassObserver {
   [[nodiscard]] int rank() const { return gathering_.rank(); }
 
   [[nodiscard]] int unit_at(index_t place) const {
-    const index_t n = std::ssize(units_);
-    return static_cast<int>(place < n ? place : 2 * n - 1 - place);
+    const index_t n = std::ssize(order_);
+    return order_[static_cast<std::size_t>(place < n ? place : 2 * n - 1 - place)];
   }
 
   //! Whether the unit at a place of the pass is there since the forward pass.
   [[nodiscard]] bool is_kept(index_t place) const {
-    return !reshard_after_forward_ && place >= std::ssize(units_);
+    return !reshard_after_forward_ && place >= std::ssize(order_);
   }
 
   Transfer& transfer_at(index_t place) { return ahead_[static_cast<std::size_t>(place % 2)]; }
@@ -231,6 +247,7 @@ class ParameterGather final : public PassObserver {
   float* values_;
   bool reshard_after_forward_;
   std::vector<Range> units_;
+  std::vector<int> order_;  // of units, in a forward pass
   std::vector<Range> elsewhere_;
   std::vector<Piece> pieces_;  // in ascending order
   std::vector<int> uses_;      // of each block, by what was acquired and not released
