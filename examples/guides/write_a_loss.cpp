@@ -145,6 +145,10 @@ struct MeasuredSentences {
                                                  static_cast<std::size_t>(input.ids.size()));
     return {std::move(input), to_device<float>(device, part, {std::ssize(part)})};
   }
+
+  [[nodiscard]] std::uint64_t fingerprint() const {
+    return Fingerprint().add(words.fingerprint()).add(numbers).value();
+  }
 };
 
 using Regression = nn::Sequential<nn::Embedding<C>, nn::EncoderLayer<C, 2, 32>, nn::Linear<C, 1>>;

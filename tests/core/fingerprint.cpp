@@ -4,6 +4,9 @@
 
 #include <catch2/catch.hpp>
 
+#include <cstdint>
+#include <vector>
+
 namespace fingerprint_tests {
 
 using weft::Fingerprint;
@@ -19,6 +22,16 @@ TEST_CASE("a number counts with all its bytes, the lowest first") {
   STATIC_REQUIRE(Fingerprint().add(0x61).value() ==
                Fingerprint().add({"a\0\0\0\0\0\0\0", 8}).value());
   STATIC_REQUIRE(Fingerprint().add(1).value() != Fingerprint().add(1ull << 40).value());
+}
+
+TEST_CASE("floats count with their bits, alone and in arrays") {
+  const auto of = [](auto number) { return Fingerprint().add(number).value(); };
+  CHECK(of(0.25f) != of(0.5f));
+  CHECK(of(-0.25f) != of(0.25f));
+  CHECK(of(0.25f) == of(0.25));
+  const std::vector<float> numbers{0.25f, 0.5f}, others{0.25f, 0.75f};
+  CHECK(of(numbers) != of(others));
+  CHECK(of(numbers) == of(std::vector<std::int32_t>{0x3e800000, 0x3f000000}));
 }
 
 }  // namespace fingerprint_tests

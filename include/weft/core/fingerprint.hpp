@@ -3,6 +3,8 @@
 //! @file A number that tells sequences of bytes apart.
 #pragma once
 
+#include <bit>
+#include <concepts>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -34,6 +36,17 @@ class Fingerprint {
   constexpr Fingerprint& add(std::span<const std::int32_t> numbers) {
     for (const std::int32_t number : numbers) add_bits(static_cast<std::uint32_t>(number));
     return *this;
+  }
+
+  //! The same for floats, whose bits count.
+  constexpr Fingerprint& add(std::span<const float> numbers) {
+    for (const float number : numbers) add_bits(std::bit_cast<std::uint32_t>(number));
+    return *this;
+  }
+
+  //! The eight bytes of a number that need not be whole.
+  constexpr Fingerprint& add(std::floating_point auto number) {
+    return add(std::bit_cast<std::uint64_t>(static_cast<double>(number)));
   }
 
   //! The hash of all that was added so far.
