@@ -99,6 +99,14 @@ struct CheckModule {
   static constexpr bool has_all = UnaryModule<M, D>;
   //! whether its forward pass is as it should be
   static constexpr bool has_forward = has_all || detail::SavesItsOwn<M, D>;
+  //! whether its Saved<D> is a plain value, which is made empty, kept and moved
+  static consteval bool saves_value() {
+    if constexpr (has_all) {
+      return std::default_initializable<typename M::template Saved<D>> &&
+             std::movable<typename M::template Saved<D>>;
+    }
+    return true;
+  }
   //! whether its backward pass returns what the module before takes
   static consteval bool returns_gradient() {
     if constexpr (has_all) {
@@ -126,6 +134,10 @@ struct CheckModule {
                 "template over the device alone, and returns a Result of its output and its "
                 "Saved<D>; a decoder's layer, which reads the encoder's output too, is an "
                 "nn::DecoderStep there");
+  static_assert(
+      saves_value(),
+      "a module's Saved<D> must be a plain value, which can be made without arguments and "
+      "moved: an aggregate of tensors, say, with neither references nor constants");
   static_assert(returns_gradient(),
                 "a module's backward must return the gradient of its input, of the input's type, "
                 "or nothing where there is no module before it");

@@ -107,7 +107,8 @@ class Objective {
                   "an objective is made of the model and of what its loss is made of behind it: a "
                   "criterion, Objective(model, nn::CrossEntropy()), and before it the generator "
                   "where the model has no words to say, nor an output_embedding(): "
-                  "Objective(model, nn::BasicGenerator<C>(words), nn::CrossEntropy())");
+                  "Objective(model, nn::BasicGenerator<C>(words), nn::CrossEntropy()); a loss of "
+                  "your own has a constructor that takes the model first");
     if constexpr (fit) return Loss(model, std::forward<LossArguments>(arguments)...);
   }
 

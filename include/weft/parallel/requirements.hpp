@@ -39,6 +39,12 @@ struct LabelsOf<Loss, D> {
   using Type = typename Loss::template Labels<D>;  //!< of a micro-batch
 };
 
+//! Whether what a model writes says to which sequences it belongs.
+template <class Model, class D>
+concept HasLayout = requires(const nn::OutputOf<Model, D>& y) {
+  { y.layout } -> std::convertible_to<LayoutPointer<D>>;
+};
+
 //! Whether a loss reads what a model writes.
 //!
 //! **Semantics.** Gradients are those of the *sum* of losses. A loss that says `static constexpr
@@ -97,6 +103,10 @@ struct Requirements {
                 "an optimizer has a static update(device, step, part, gradients, values, state): "
                 "what depends on its settings is in the Step");
   static_assert(sizeof(nn::CheckModule<Model, D>) > 0);
+  static_assert(
+      HasLayout<Model, D> || !nn::UnaryModule<Model, D>,
+      "what a model writes needs a member layout, as Rows have, which the loss's backward pass is "
+      "given; a struct of several Rows has a LayoutPointer<D> layout beside them");
   static_assert(nn::Module<Loss>,
                 "a strategy's loss has members, forward and backward; of a criterion it is made by "
                 "Chunked<nn::Generator<shape>, nn::LabelSmoothing>");

@@ -102,8 +102,18 @@ template <class T, class Strategy, class B, class Reader>
 //! devices of DataParallel as DeviceError. See `evaluate_on_devices`.
 template <class Strategy, class B>
 [[nodiscard]] std::vector<float> outputs(Strategy& strategy, const B& batch) {
-  return detail::read_outputs<float>(
-      strategy, batch, [](const auto&) { return [](const auto& y) { return to_host(y.values); }; });
+  return detail::read_outputs<float>(strategy, batch, [](const auto&) {
+    return [](const auto& y) -> std::vector<float> {
+      constexpr bool has_values = requires { to_host(y.values); };
+      static_assert(
+          has_values,
+          "outputs takes a strategy whose model writes Rows; of one that writes something "
+          "else, a struct of several Rows say, f(ctx, index) of "
+          "train::evaluate_on_devices(strategy, f) runs strategy.objective().model()");
+      if constexpr (has_values) return to_host(y.values);
+      return {};
+    };
+  });
 }
 
 //! For each row that the model writes for a batch the label of the largest logit, of equals the
