@@ -64,4 +64,13 @@ TEST_CASE("the first byte outside every character is found") {
   CHECK(find_invalid_utf8("ab\xE2\x89") == 2);
 }
 
+TEST_CASE("a text is cut into characters, a byte that is not UTF-8 alone") {
+  std::string cut;
+  for_each_character("a\xC3\x9F\xFF\xE2\x89 \xF0\xA3\x8E\xB4",
+                     [&](char32_t code_point, auto character) {
+                       cut.append(character) += code_point == 0 ? '!' : '|';
+                     });
+  CHECK(cut == "a|\xC3\x9F|\xFF!\xE2!\x89! |\xF0\xA3\x8E\xB4|");
+}
+
 }  // namespace utf8_tests

@@ -215,7 +215,7 @@ class BpeCodes {
       if (!subwords.empty()) subwords += "@@ ";
       subwords += subword;
     };
-    if (first_character(word) == word.size()) {
+    if (word.size() == 1 || io::decode_utf8(word).bytes == std::ssize(word)) {
       add(word);
     } else {
       merge_characters(word);
@@ -227,23 +227,19 @@ class BpeCodes {
     return words_.emplace(word, std::move(subwords)).first->second;
   }
 
-  static std::size_t first_character(std::string_view word) {
-    return static_cast<std::size_t>(std::max(io::decode_utf8(word).bytes, index_t{1}));
-  }
-
   //! Leaves in `parts_` the symbols of a word of two or more characters.
   void merge_characters(std::string_view word) {
     parts_.clear();
     const auto add = [&](Symbol symbol, std::size_t begin, std::size_t end) {
       parts_.push_back({symbol, begin, end, parts_.size() - 1, parts_.size() + 1});
     };
-    for (std::size_t at = 0; at < word.size();) {
-      const auto end = at + first_character(word.substr(at));
-      const auto character = word.substr(at, end - at);
+    std::size_t begin = 0;
+    io::for_each_character(word, [&](char32_t, std::string_view character) {
+      const auto end = begin + character.size();
       const bool ends_word = end_joins_character_ && end == word.size();
-      add(ends_word ? find_symbol(text(character, word_end)) : find_symbol(character), at, end);
-      at = end;
-    }
+      add(ends_word ? find_symbol(text(character, word_end)) : find_symbol(character), begin, end);
+      begin = end;
+    });
     if (!end_joins_character_) add(find_symbol(word_end), word.size(), word.size());
     parts_.front().previous = parts_.back().next = none;
 

@@ -172,13 +172,9 @@ class SentencePiece {
 
  private:
   static void append_piece(std::string_view piece, std::string& joined) {
-    while (!piece.empty()) {
-      const auto character = io::decode_utf8(piece);
-      const auto bytes = static_cast<std::size_t>(std::max(character.bytes, index_t{1}));
-      const bool is_space = character.bytes > 0 && is_white_space(character.code_point);
-      joined += is_space ? std::string_view("\u2581") : piece.substr(0, bytes);
-      piece.remove_prefix(bytes);
-    }
+    io::for_each_character(piece, [&](char32_t code_point, std::string_view character) {
+      joined += is_white_space(code_point) ? "\u2581" : character;
+    });
   }
 
   SentencePiece(const std::string& model, const std::string& path)

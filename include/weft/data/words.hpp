@@ -3,12 +3,12 @@
 //! @file Cuts a line into words at white space.
 #pragma once
 
-#include <weft/core/index.hpp>
 #include <weft/io/utf8.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace weft::data {
@@ -30,16 +30,13 @@ namespace weft::data {
 //! Bytes that are not UTF-8 belong to words.
 template <class Visit>
 constexpr void for_each_word(std::string_view line, Visit&& visit) {
-  std::size_t begin = 0;
-  for (std::size_t at = 0; at < line.size();) {
-    const auto character = io::decode_utf8(line.substr(at));
-    const auto next = at + static_cast<std::size_t>(std::max(character.bytes, index_t{1}));
-    if (character.bytes > 0 && is_white_space(character.code_point)) {
-      if (begin < at) visit(line.substr(begin, at - begin));
-      begin = next;
-    }
-    at = next;
-  }
+  std::size_t begin = 0, at = 0;
+  io::for_each_character(line, [&](char32_t code_point, std::string_view character) {
+    const auto end = std::exchange(at, at + character.size());
+    if (!is_white_space(code_point)) return;
+    if (begin < end) visit(line.substr(begin, end - begin));
+    begin = at;
+  });
   if (begin < line.size()) visit(line.substr(begin));
 }
 

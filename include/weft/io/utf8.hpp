@@ -5,6 +5,7 @@
 
 #include <weft/core/index.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -45,6 +46,18 @@ struct Utf8Character {
   const bool surrogate = code_point >= 0xD800 && code_point < 0xE000;
   if (overlong || surrogate || code_point > 0x10FFFF) return {};
   return {code_point, static_cast<index_t>(bytes)};
+}
+
+//! Calls `visit(code_point, character)` for each character of `text` in order. A byte that is not
+//! UTF-8 is a character of its own, with code point 0.
+template <class Visit>
+constexpr void for_each_character(std::string_view text, Visit&& visit) {
+  while (!text.empty()) {
+    const auto [code_point, size] = decode_utf8(text);
+    const auto bytes = static_cast<std::size_t>(std::max(size, index_t{1}));
+    visit(code_point, text.substr(0, bytes));
+    text.remove_prefix(bytes);
+  }
 }
 
 //! Appends a code point (at most U+10FFFF, not a surrogate) to `out`.

@@ -71,11 +71,8 @@ namespace detail {
 
 [[nodiscard]] inline index_t columns_of(std::string_view line) {
   index_t columns = 0;
-  for (std::size_t at = 0; at < line.size();) {
-    const auto [code_point, bytes] = io::decode_utf8(line.substr(at));
-    columns += columns_of(code_point);
-    at += static_cast<std::size_t>(std::max(bytes, index_t{1}));
-  }
+  io::for_each_character(
+      line, [&](char32_t code_point, std::string_view) { columns += columns_of(code_point); });
   return columns;
 }
 

@@ -3,11 +3,8 @@
 //! @file The tokenizer that makes every character a token.
 #pragma once
 
-#include <weft/core/index.hpp>
 #include <weft/io/utf8.hpp>
 
-#include <algorithm>
-#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -22,13 +19,10 @@ struct CharTokenizer {
   //! The line's tokens, parted by spaces.
   [[nodiscard]] std::string operator()(std::string_view line) const {
     std::string out;
-    for (std::size_t at = 0; at < line.size();) {
-      const auto bytes = std::max(io::decode_utf8(line.substr(at)).bytes, index_t{1});
-      const auto character = line.substr(at, static_cast<std::size_t>(bytes));
-      if (at > 0) out += ' ';
+    io::for_each_character(line, [&](char32_t, std::string_view character) {
+      if (!out.empty()) out += ' ';
       out += character;
-      at += character.size();
-    }
+    });
     return out;
   }
 };

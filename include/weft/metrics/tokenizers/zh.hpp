@@ -3,13 +3,11 @@
 //! @file The tokenizer for Chinese.
 #pragma once
 
-#include <weft/core/index.hpp>
 #include <weft/io/utf8.hpp>
 #include <weft/metrics/strip.hpp>
 #include <weft/metrics/tokenizers/western.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -52,15 +50,12 @@ struct ZhTokenizer {
   [[nodiscard]] std::string operator()(std::string_view line) const {
     line = strip_right(strip_left(line));
     std::string out;
-    for (std::size_t at = 0; at < line.size();) {
-      const auto [code_point, bytes] = io::decode_utf8(line.substr(at));
-      const auto character = line.substr(at, static_cast<std::size_t>(std::max(bytes, index_t{1})));
+    io::for_each_character(line, [&](char32_t code_point, std::string_view character) {
       const bool apart = is_chinese(code_point);
       if (apart) out += ' ';
       out += character;
       if (apart) out += ' ';
-      at += character.size();
-    }
+    });
     return detail::separate_punctuation(out);
   }
 };
