@@ -90,11 +90,7 @@ struct BasicGenerator {
   [[nodiscard]] Tensor<float, D> backward(Context<D>& ctx, const ops::Factor<D>& w,
                                           const ops::Factor<D>& x,
                                           const ops::Factor<D>& dlogits) const {
-    if constexpr (Bias) {
-      detail::linear_gradients(ctx, weight, bias, x, dlogits);
-    } else {
-      detail::weight_gradient(ctx, weight, x, dlogits);
-    }
+    detail::linear_gradients<Bias>(ctx, weight, bias, x, dlogits);
     auto dx = ctx.empty(x.shape());
     ops::matmul_nn(ctx.device(), dlogits, w, dx);
     return dx;

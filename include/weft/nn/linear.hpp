@@ -37,19 +37,22 @@ void bias_gradient(Context<D>& ctx, const Parameter& bias, const Values& dy) {
   });
 }
 
-//! Hands the gradients of a layer's weight W (Out, In) and bias to the context.
-template <class D>
+//! Hands the gradients of a layer's weight W (Out, In) and, with Bias, of its bias to the context.
+template <bool Bias = true, class D>
 void linear_gradients(Context<D>& ctx, const Parameter& weight, const Parameter& bias,
                       const ops::Factor<D>& x, const ops::Factor<D>& dy) {
-  if (!weight.trained || !bias.trained) {
+  if constexpr (!Bias) {
     weight_gradient(ctx, weight, x, dy);
-    return bias_gradient(ctx, bias, dy);
+  } else if (!weight.trained || !bias.trained) {
+    weight_gradient(ctx, weight, x, dy);
+    bias_gradient(ctx, bias, dy);
+  } else {
+    ctx.gradients(weight, bias,
+                  [&device = ctx.device(), x, dy](View<float> dw, ops::Write write_w,
+                                                  View<float> db, ops::Write write_b) {
+                    ops::linear_gradients(device, dy, x, dw, write_w, db, write_b);
+                  });
   }
-  ctx.gradients(weight, bias,
-                [&device = ctx.device(), x, dy](View<float> dw, ops::Write write_w, View<float> db,
-                                                ops::Write write_b) {
-                  ops::linear_gradients(device, dy, x, dw, write_w, db, write_b);
-                });
 }
 
 }  // namespace detail
@@ -93,11 +96,7 @@ struct Linear {
   [[nodiscard]] Rows<In, D> backward(Context<D>& ctx, Saved<D>&& saved,
                                      const Rows<Out, D>& dy) const {
     const ops::Factor<D> factor(dy.values);
-    if constexpr (Bias) {
-      detail::linear_gradients(ctx, weight, bias, saved.x, factor);
-    } else {
-      detail::weight_gradient(ctx, weight, saved.x, factor);
-    }
+    detail::linear_gradients<Bias>(ctx, weight, bias, saved.x, factor);
     Rows<In, D> dx{ctx.empty({dy.values.rows(), In}), dy.layout};
     ops::matmul_nn(ctx.device(), factor, ctx.factor(weight), dx.values);
     return dx;

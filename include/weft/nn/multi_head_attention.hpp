@@ -239,20 +239,10 @@ struct MultiHeadAttention {
   }
 
   template <class D>
-  static void parameter_gradients(Context<D>& ctx, const Parameter& weight, const Parameter& bias,
-                                  const ops::Factor<D>& x, const ops::Factor<D>& dy) {
-    if constexpr (Bias) {
-      detail::linear_gradients(ctx, weight, bias, x, dy);
-    } else {
-      detail::weight_gradient(ctx, weight, x, dy);
-    }
-  }
-
-  template <class D>
   [[nodiscard]] ops::Factor<D> backward_output(Context<D>& ctx, const ops::Factor<D>& attended,
                                                const ops::Factor<D>& dy) const {
     auto& device = ctx.device();
-    parameter_gradients(ctx, output.weight, output.bias, attended.rounded(), dy);
+    detail::linear_gradients<Bias>(ctx, output.weight, output.bias, attended.rounded(), dy);
     auto dattended = like(attended);
     ops::matmul_nn(device, dy, ctx.factor(output.weight), dattended.target());
     return dattended;
@@ -262,7 +252,7 @@ struct MultiHeadAttention {
   void backward_project(Context<D>& ctx, const ops::Factor<D>& x, const ops::Factor<D>& dy,
                         const Projections& of, const Tensor<float, D>& dx, ops::Write write) const {
     const ops::Factor<D> factor = dy.rounded();
-    parameter_gradients(ctx, of.weight, of.bias, x, factor);
+    detail::linear_gradients<Bias>(ctx, of.weight, of.bias, x, factor);
     ops::matmul_nn(ctx.device(), factor, ctx.factor(of.weight), dx, write);
   }
 };
