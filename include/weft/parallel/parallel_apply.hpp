@@ -95,18 +95,13 @@ struct DeviceCall {
 
 template <class D>
 [[noreturn]] void rethrow_with_device(const D& device, const std::exception_ptr& failure) {
-  std::string message = "unknown exception";
   try {
     std::rethrow_exception(failure);
   } catch (const ops::NotFiniteError& error) {  // whoever knows the model names the module
     throw ops::NotFiniteError(text(to_text(device), ": ", error.message()), error.parameter());
-  } catch (const Error& error) {
-    message = error.message();
-  } catch (const std::exception& error) {
-    message = error.what();
   } catch (...) {
+    throw DeviceError(to_text(device), message_of(failure), failure);
   }
-  throw DeviceError(to_text(device), message, failure);
 }
 
 template <class D>
