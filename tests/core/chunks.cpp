@@ -22,6 +22,14 @@ TEST_CASE("chunks are those of PyTorch") {
   CHECK(chunks(0, 4) == std::vector<Range>{{0, 0}});
 }
 
+TEST_CASE("two ranges share an intersection, or less than one number") {
+  STATIC_REQUIRE(intersection({0, 5}, {3, 9}) == Range{3, 5});
+  STATIC_REQUIRE(intersection({3, 9}, {0, 5}) == Range{3, 5});
+  STATIC_REQUIRE(intersection({0, 9}, {3, 5}) == Range{3, 5});
+  STATIC_REQUIRE(intersection({0, 3}, {3, 5}).size() == 0);
+  STATIC_REQUIRE(intersection({0, 3}, {4, 5}).size() < 0);
+}
+
 TEST_CASE("chunks need at least one part") {
   CHECK(message_of<ArgumentError>([] { return chunks(3, 0); }) ==
         "chunks: 0 parts, needs at least one");

@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
-//! @file How a range is cut into parts.
+//! @file Ranges, and how one is cut into parts.
 #pragma once
 
+#include <algorithm>
 #include <vector>
 
 #include <weft/core/error.hpp>
@@ -19,6 +20,11 @@ struct Range {
   [[nodiscard]] constexpr index_t size() const { return end - begin; }
   friend constexpr bool operator==(Range, Range) = default;
 };
+
+//! The numbers that two ranges share; of a size below 1 where they share none.
+[[nodiscard]] constexpr Range intersection(Range a, Range b) {
+  return {std::max(a.begin, b.begin), std::min(a.end, b.end)};
+}
 
 //! Cuts 0 to n - 1 into at most `parts` ranges of ceil(n / parts) numbers, the last one shorter:
 //! PyTorch's `chunk`. There may be fewer than `parts`; of n = 0 there is one, empty.

@@ -56,7 +56,7 @@ class DividedBlocks {
     for (index_t i = 0; i < count; ++i) {
       const Range block = range_of(blocks_[static_cast<std::size_t>(i)]);
       for (const Range range : mine_) {
-        const Range part{std::max(range.begin, block.begin), std::min(range.end, block.end)};
+        const Range part = intersection(range, block);
         if (part.size() <= 0) continue;
         device.copy(all.data() + i * ops::block_size + (part.begin - block.begin),
                     gradients + part.begin, bytes_of(part));

@@ -165,9 +165,9 @@ class GradientExchange {
     if (piece.size() == 0) return;
     f(piece);
     for (const nn::TiedGradient& use : layout_->tied) {
-      const index_t begin = std::max(piece.begin, use.to);
-      const index_t end = std::min(piece.end, use.to + use.size);
-      if (begin < end) f(Range{use.from + begin - use.to, use.from + end - use.to});
+      const Range part = intersection(piece, {use.to, use.to + use.size});
+      const index_t shift = use.from - use.to;
+      if (part.size() > 0) f(Range{part.begin + shift, part.end + shift});
     }
   }
 
@@ -274,11 +274,10 @@ class GradientExchange {
       done += part.size();
     });
     for (const nn::TiedGradient& use : layout_->tied) {
-      const index_t begin = std::max(mine.begin, use.to);
-      const index_t end = std::min(mine.end, use.to + use.size);
-      if (begin >= end) continue;
-      ops::add_blocks(*device_, end - begin, 0, ops::block_count(end - begin),
-                      home + use.from + begin - use.to, home + begin);
+      const Range part = intersection(mine, {use.to, use.to + use.size});
+      if (part.size() <= 0) continue;
+      ops::add_blocks(*device_, part.size(), 0, ops::block_count(part.size()),
+                      home + use.from + (part.begin - use.to), home + part.begin);
     }
     squares_.add(mine, home);
     bucket.staged = {};

@@ -236,8 +236,7 @@ class ParameterGather final : public PassObserver {
     auto piece = std::ranges::upper_bound(pieces_, blocks.begin, {},
                                           [](const Piece& p) { return p.blocks.end; });
     for (; piece != pieces_.end() && piece->blocks.begin < blocks.end; ++piece) {
-      f(Range{std::max(blocks.begin, piece->blocks.begin), std::min(blocks.end, piece->blocks.end)},
-        piece->owner);
+      f(intersection(blocks, piece->blocks), piece->owner);
     }
   }
 

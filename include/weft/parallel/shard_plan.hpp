@@ -54,7 +54,7 @@ class ShardPlan {
   [[nodiscard]] Range parameters_in(Range blocks) const {
     const Range all{blocks.begin * ops::block_size, blocks.end * ops::block_size};
     for (const Range range : parameters_) {
-      const Range part{std::max(range.begin, all.begin), std::min(range.end, all.end)};
+      const Range part = intersection(range, all);
       if (part.size() > 0) return part;
     }
     return {all.begin, all.begin};

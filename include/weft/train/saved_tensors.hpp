@@ -72,8 +72,7 @@ void for_slices(const std::vector<nn::NamedParameter>& parameters, std::string_v
                 std::span<const Range> ranges, const F& f) {
   for (const Range range : ranges) {
     for (const auto& [name, p] : parameters) {
-      const Range slice{std::max(range.begin, p.value_offset),
-                        std::min(range.end, p.value_offset + p.size())};
+      const Range slice = intersection(range, {p.value_offset, p.value_offset + p.size()});
       if (slice.size() > 0) f(std::string(prefix) + name, slice.begin - p.value_offset, slice);
     }
   }
