@@ -78,25 +78,30 @@ inline void put_facts(io::Metadata& metadata, const comm::Facts& facts) {
   for (const auto& [name, value] : facts) metadata[fact_prefix + name] = value;
 }
 
+//! **Errors.** FormatError, with both values, unless what the state at `path` was saved with is
+//! what this run has.
+template <class Value>
+void expect_as_saved(const std::string& path, const std::string& name, const Value& was,
+                     const Value& is) {
+  if (was == is) return;
+  throw FormatError(text(path, ": was saved by a run with ", name, " ", was, ", this one has ", is,
+                         ": the numbers would differ"));
+}
+
 //! **Errors.** FormatError, with both values, unless the state at `path` is of a run with these
 //! facts.
 inline void expect_facts(const io::Metadata& metadata, const std::string& path,
                          const comm::Facts& facts) {
-  const auto expect = [&](const std::string& name, const std::string& was, const std::string& is) {
-    if (was == is) return;
-    throw FormatError(text(path, ": was saved by a run with ", name, " ", was, ", this one has ",
-                           is, ": the numbers would differ"));
-  };
   const std::string none = "(none)";
   std::set<std::string> expected;
   for (const auto& [name, value] : facts) {
     const auto found = metadata.find(fact_prefix + name);
-    expect(name, found == metadata.end() ? none : found->second, value);
+    expect_as_saved(path, name, found == metadata.end() ? none : found->second, value);
     expected.insert(fact_prefix + name);
   }
   for (const auto& [name, value] : metadata) {
     if (!name.starts_with(fact_prefix) || expected.contains(name)) continue;
-    expect(name.substr(fact_prefix.size()), value, none);
+    expect_as_saved(path, name.substr(fact_prefix.size()), value, none);
   }
 }
 

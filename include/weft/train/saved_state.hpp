@@ -23,6 +23,7 @@
 #include <weft/parallel/recipe.hpp>
 #include <weft/tensor/tensor.hpp>
 #include <weft/train/file_of_ranks.hpp>
+#include <weft/train/run_place.hpp>
 #include <weft/train/saved_tensors.hpp>
 #include <weft/train/try_together.hpp>
 
@@ -84,21 +85,16 @@ ReadState read_state(const Strategy& strategy, const std::string& path) {
   const auto& metadata = file.metadata();
   const auto& recipe = strategy.recipe();
   const auto expect = [&](const std::string& name, auto is) {
-    const auto was = io::detail::metadata_number<decltype(is)>(metadata, path, name);
-    if (was != is) {
-      throw FormatError(text(path, ": was saved by a run with ", name, " ", was, ", this one has ",
-                             is, ": the numbers would differ"));
-    }
+    expect_as_saved(path, name, io::detail::metadata_number<decltype(is)>(metadata, path, name),
+                    is);
   };
   expect("seed", recipe.seed);
   expect("lanes", recipe.lanes);
   expect("micro_batches", recipe.micro_batches);
   expect("clip_norm", recipe.clip_norm);
   const auto scaling = metadata.find("loss_scaling");  // that of older versions says nothing of it
-  const std::string is_scaled = parallel::loss_scaling_text(recipe);
-  if (scaling != metadata.end() && scaling->second != is_scaled) {
-    throw FormatError(text(path, ": was saved by a run with loss_scaling ", scaling->second,
-                           ", this one has ", is_scaled, ": the numbers would differ"));
+  if (scaling != metadata.end()) {
+    expect_as_saved(path, "loss_scaling", scaling->second, parallel::loss_scaling_text(recipe));
   }
   ReadState read{.metadata = metadata,
                  .updates = io::number_in(metadata, path, "updates"),
