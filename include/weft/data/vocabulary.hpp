@@ -60,7 +60,7 @@ class Vocabulary {
     return words_[static_cast<std::size_t>(id)];
   }
 
-  //! The ids of the special words. **Errors.** DataError if the vocabulary does not have it.
+  //! The id of `<unk>`, which is always there.
   [[nodiscard]] token_t unk() const noexcept { return unk_; }
   //! The id of `<pad>`. **Errors.** DataError without it.
   [[nodiscard]] token_t pad() const { return special("<pad>"); }

@@ -84,7 +84,7 @@ struct Memory::Block {
   Block* free_next;          //!< the next free one
   std::atomic<int> holders;  //!< copies of Memory that hold it
   MemoryKind kind;           //!< what it is for
-  bool free;                 //!< whether nobody does
+  bool free;                 //!< whether no copy of Memory holds it
 };
 
 //! A best-fit allocator over large segments; neighbouring free blocks are joined.

@@ -20,7 +20,7 @@ namespace detail {
 //! Uniform in (0, 1), from 32 random bits.
 inline double unit(std::uint32_t bits) { return (static_cast<double>(bits) + 0.5) / 4294967296.0; }
 
-//! Calls `f(element, words)` with four random words for each element.
+//! Makes each element what `f` returns for four random words of its own.
 template <class F>
 void for_each_random(std::span<float> values, RandomKey key, std::uint32_t stream, F f) {
   for (std::size_t i = 0; i < values.size(); ++i) {

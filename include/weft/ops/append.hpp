@@ -48,8 +48,8 @@ inline void expect_room(index_t length, const Shape& cache) {
 //! out[h] = the first `length` rows of cache[parents[h]], then fresh[h]: sequence h continues its
 //! parent by one row. Rows behind that stay as they are.
 //!
-//! **Shapes.** cache: (P, R, C), P sequences with room for R rows. parents: (H), each in 0 to P
-//! - 1. fresh: H rows of C. out: (H, S, C), another array than `cache`.
+//! **Shapes.** cache: (P, R, C), P sequences with room for R rows. parents: (H), each at least 0
+//! and less than P. fresh: H rows of C. out: (H, S, C), another array than `cache`.
 //! **Errors.** ShapeError unless `length` is at most R and less than S.
 template <class D>
 void append_rows(D& device, View<const float> cache, index_t length, View<const index_t> parents,

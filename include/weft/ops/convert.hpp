@@ -29,8 +29,8 @@ struct ConvertPiece {
 
 }  // namespace detail
 
-//! y = x, rounded to the nearest where y is narrower: float from Bfloat16
-//! or Float16, and the other way.
+//! y = x, rounded to the nearest where y is narrower: float from Bfloat16 or Float16, and the other
+//! way.
 //!
 //! **Shapes.** x, y: n, in two buffers.
 template <class D, class From, class To>

@@ -260,10 +260,10 @@ void residual_layer_norm(D& device, const DropoutMask& mask, View<const RowKey> 
   detail::expect_finite(device, "residual_layer_norm", "y", y);
 }
 
-//! The gradients of `residual_layer_norm` in one pass: for x and the sum dx = d(layer_norm)/dsum dy
-//! + dx_residual, for the branch dbranch = dropout(dx), and for gain and bias the `column_sums` of
-//! what is returned: first C of the gain, dgain[c] = sum over n of dy[n, c] xhat[n, c], then C of
-//! the bias, the sum of dy.
+//! The gradients of `residual_layer_norm` in one pass: for x and the sum
+//! dx = d(layer_norm)/dsum dy + dx_residual, for the branch dbranch = dropout(dx), and for gain and
+//! bias the `column_sums` of what is returned: first C of the gain, dgain[c] = sum over n of
+//! dy[n, c] xhat[n, c], then C of the bias, the sum of dy.
 //!
 //! **Shapes.** x, the sum that was normalised, dy, dx: (N, C); dx may be dy. dx_residual: (N, C),
 //! the gradient that reaches the sum past the normalisation, or empty. gain: (C). moments: (N).

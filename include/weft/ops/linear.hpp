@@ -69,9 +69,8 @@ void linear_activation_dropout(D& device, const DropoutMask& mask, View<const Ro
   bias_activation_dropout<A>(device, mask, keys, product, bias, y);
 }
 
-//! The gradients of a linear layer's weight and bias, dw = dy' x and db = the sum of dy over rows,
-//! or
-//! += .
+//! The gradients of a linear layer's weight and bias, written or added: dw = dy' x and db = the sum
+//! of dy over rows.
 //!
 //! **Shapes.** dy: (M, N). x: (M, K). dw: (N, K). db: (N). **Errors.** ShapeError unless they fit.
 template <class D>

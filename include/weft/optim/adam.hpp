@@ -39,8 +39,8 @@ template <bool Decoupled>
 
 //! Adam; with `Decoupled`, AdamW, whose weight decay passes by the moments.
 //!
-//! **Errors.** ArgumentError unless 0 <= beta < 1, and epsilon and weight_decay are finite and >=
-//! 0.
+//! **Errors.** ArgumentError unless 0 <= beta < 1, and epsilon and weight_decay are finite and not
+//! negative.
 //! **Source.** Kingma and Ba 2015; Loshchilov and Hutter 2019; formulas as in `torch.optim`.
 template <bool Decoupled>
 class BasicAdam {

@@ -77,7 +77,7 @@ gap:2px 12px;overflow-wrap:anywhere}
 footer{margin-top:2.5rem;color:var(--quiet);font-size:.85rem}
 )";
 
-//! The coloured squares of names; `prefix` is that of their classes.
+//! Names behind squares in the colours of a bar or of curves.
 [[nodiscard]] inline std::string legend(const std::vector<std::string>& names) {
   std::string out = "<p class=\"legend\">";
   for (std::size_t i = 0; i < names.size(); ++i) {

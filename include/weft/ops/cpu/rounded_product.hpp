@@ -209,7 +209,7 @@ inline void multiply_part(const Product& p, const Bfloat16* a, const Bfloat16* b
              result = plan.c.at(p.c.floats() + part.in_c(p));
   const dnnl_exec_arg_t arguments[] = {
       {DNNL_ARG_SRC, left.get()}, {DNNL_ARG_WEIGHTS, right.get()}, {DNNL_ARG_DST, result.get()}};
-  const HoldSignals no_handler_runs;  // see matmul.hpp
+  const HoldSignals no_handler_runs;  // see onednn_product.hpp
   expect_success(dnnl_primitive_execute(plan.kernel.get(), stream, 3, arguments), "multiplying");
   expect_success(dnnl_stream_wait(stream), "multiplying");
 }
