@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 namespace course {
@@ -26,8 +27,8 @@ inline weft::data::TranslationBatch reversal_batch(weft::index_t sentences, std:
     for (std::uint32_t i = 0; i < words.size(); ++i) {
       words[i] = 4 + static_cast<weft::token_t>(random(i + 1, 20));
     }
-    const auto add = [](weft::data::TokenRows& rows, std::vector<weft::token_t> tokens) {
-      rows.tokens.insert(rows.tokens.end(), tokens.begin(), tokens.end());
+    const auto add = [](weft::data::TokenRows& rows, std::span<const weft::token_t> tokens) {
+      rows.append(tokens);
       rows.end_row();
     };
     auto source = words;

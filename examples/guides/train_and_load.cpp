@@ -95,8 +95,7 @@ std::vector<std::string> translate(const std::string& path, const std::vector<st
 
   data::TokenRows sources;
   for (const auto& line : lines) {
-    const auto words = german.encode(line);
-    sources.tokens.insert(sources.tokens.end(), words.begin(), words.end());
+    sources.append(german.encode(line));
     sources.end_row();
   }
   std::vector<std::string> translations;

@@ -104,8 +104,7 @@ class Translator {
                                                    weft::index_t batch) {
     weft::data::TokenRows rows;
     for (const auto& line : lines) {
-      const auto tokens = pieces_.encode(line);
-      rows.tokens.insert(rows.tokens.end(), tokens.begin(), tokens.end());
+      rows.append(pieces_.encode(line));
       rows.tokens.push_back(settings.eos);
       rows.end_row();
       const auto length = rows.length(rows.size() - 1);

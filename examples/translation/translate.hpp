@@ -118,7 +118,7 @@ std::vector<std::string> translate_lines(Strategy& strategy, const std::vector<s
       ++truncated;
     }
     unknown += std::ranges::count(ids, words.source.unk());
-    rows.tokens.insert(rows.tokens.end(), ids.begin(), ids.end());
+    rows.append(ids);
     rows.end_row();
     row_of_line.push_back(i);
   }

@@ -14,7 +14,7 @@ using namespace weft::data;
 TEST_CASE("rows are found between their offsets, empty ones too") {
   TokenRows rows;
   CHECK(rows.size() == 0);
-  rows.tokens = {7, 8};
+  rows.append(std::vector<token_t>{7, 8});
   rows.end_row();
   rows.end_row();
   rows.tokens.push_back(9);

@@ -22,8 +22,7 @@ data::TranslationBatch joined(const data::TranslationBatch& a, const data::Trans
   data::TranslationBatch both;
   const auto add = [](data::TokenRows& to, const data::TokenRows& from) {
     for (index_t row = 0; row < from.size(); ++row) {
-      const auto words = from[row];
-      to.tokens.insert(to.tokens.end(), words.begin(), words.end());
+      to.append(from[row]);
       to.end_row();
     }
   };

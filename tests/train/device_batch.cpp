@@ -34,7 +34,7 @@ Keys keys_of(const TokenSequences<Cpu>& sequences) {
 data::TokenRows rows_of(const std::vector<std::vector<token_t>>& rows) {
   data::TokenRows packed;
   for (const auto& row : rows) {
-    packed.tokens.insert(packed.tokens.end(), row.begin(), row.end());
+    packed.append(row);
     packed.end_row();
   }
   return packed;

@@ -85,7 +85,7 @@ void train_on(Strategy& strategy, std::uint32_t first, std::uint32_t last) {
   const auto batch = random_translations(sentences, number);
   data::ParallelCorpus corpus;
   const auto add = [](data::TokenRows& rows, std::span<const token_t> words) {
-    rows.tokens.insert(rows.tokens.end(), words.begin(), words.end());
+    rows.append(words);
     rows.end_row();
   };
   for (index_t row = 0; row < sentences; ++row) {

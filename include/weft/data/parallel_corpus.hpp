@@ -134,7 +134,7 @@ struct EncodedText {
   const auto add = [&](std::vector<token_t>& words, const Vocabulary& vocabulary, TokenRows& rows,
                        EncodingReport::Side& side) {
     if (too_long(words)) words.resize(static_cast<std::size_t>(limit.longest - 1));
-    rows.tokens.insert(rows.tokens.end(), words.begin(), words.end());
+    rows.append(words);
     rows.end_row();
     side.words += std::ssize(words);
     side.unknown += std::ranges::count(words, vocabulary.unk());

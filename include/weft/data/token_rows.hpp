@@ -46,6 +46,11 @@ struct TokenRows {
     return fingerprint.add(std::span<const token_t>(tokens)).value();
   }
 
+  //! Appends tokens of the row that `end_row` will make.
+  void append(std::span<const token_t> words) {
+    tokens.insert(tokens.end(), words.begin(), words.end());
+  }
+
   //! Makes a row of the tokens that were appended to `tokens` since the last one.
   void end_row() { offsets.push_back(std::ssize(tokens)); }
 

@@ -39,9 +39,6 @@ struct TranslationBatch {
 //! **Errors.** ArgumentError for a sentence that the corpus does not have.
 inline void fill_batch(const ParallelCorpus& corpus, std::span<const index_t> sentences,
                        TranslationBatch& batch) {
-  const auto append = [](TokenRows& rows, std::span<const token_t> words) {
-    rows.tokens.insert(rows.tokens.end(), words.begin(), words.end());
-  };
   batch.source.clear();
   batch.target_input.clear();
   batch.target_output.clear();
@@ -51,15 +48,15 @@ inline void fill_batch(const ParallelCorpus& corpus, std::span<const index_t> se
       throw ArgumentError(
           text("fill_batch: there is no sentence ", sentence, " in a corpus of ", corpus.size()));
     }
-    append(batch.source, corpus.source[sentence]);
+    batch.source.append(corpus.source[sentence]);
     batch.source.tokens.push_back(corpus.source_eos);
     batch.source.end_row();
 
     batch.target_input.tokens.push_back(corpus.target_bos);
-    append(batch.target_input, corpus.target[sentence]);
+    batch.target_input.append(corpus.target[sentence]);
     batch.target_input.end_row();
 
-    append(batch.target_output, corpus.target[sentence]);
+    batch.target_output.append(corpus.target[sentence]);
     batch.target_output.tokens.push_back(corpus.target_eos);
     batch.target_output.end_row();
   }

@@ -59,18 +59,15 @@ inline data::TranslationBatch random_translations(index_t sentences, std::uint32
       }
       return list;
     };
-    const auto add = [](data::TokenRows& rows, const std::vector<token_t>& list) {
-      rows.tokens.insert(rows.tokens.end(), list.begin(), list.end());
-    };
     const auto source = words(), target = words();
-    add(batch.source, source);
-    add(batch.source, {eos});
+    batch.source.append(source);
+    batch.source.tokens.push_back(eos);
     batch.source.end_row();
-    add(batch.target_input, {bos});
-    add(batch.target_input, target);
+    batch.target_input.tokens.push_back(bos);
+    batch.target_input.append(target);
     batch.target_input.end_row();
-    add(batch.target_output, target);
-    add(batch.target_output, {eos});
+    batch.target_output.append(target);
+    batch.target_output.tokens.push_back(eos);
     batch.target_output.end_row();
     batch.sentences.push_back(sentence);
   }

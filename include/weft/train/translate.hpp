@@ -99,8 +99,7 @@ template <class Strategy>
           first, std::min(static_cast<std::size_t>(batch), order.size() - first));
       data::TokenRows part;
       for (const index_t row : rows) {
-        const auto words = source[row];
-        part.tokens.insert(part.tokens.end(), words.begin(), words.end());
+        part.append(source[row]);
         part.tokens.push_back(source_eos);
         part.end_row();
       }
