@@ -22,7 +22,6 @@ STRATEGY = [
     (r"const Recipe& recipe\(\)", "How an update is computed."),
     (r"const Objective& objective\(\)", "What is minimised."),
     (r"TrainingState<Optimizer, D>& state\(\)", "Values, the optimizer's buffers, counters."),
-    (r"C& communicator\(\) const", "The ranks."),
     (r"Whole whole_values\(\)", "Has all parameters there for as long as it lives."),
     (r"explicit Whole\(", "Gathers what is not here."),
     (r"int rank\(\)", "This rank's number; 0 without ranks."),

@@ -42,9 +42,6 @@ struct BleuStatistics {
     }
     return *this;
   }
-  friend BleuStatistics operator+(BleuStatistics left, const BleuStatistics& right) {
-    return left += right;
-  }
   friend bool operator==(const BleuStatistics&, const BleuStatistics&) = default;
 };
 static_assert(sizeof(BleuStatistics) == 10 * sizeof(index_t));

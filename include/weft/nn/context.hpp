@@ -62,14 +62,13 @@ class Context {
         values_(values),
         observer_(observer),
         gradients_(&gradients),
-        mode_(Mode::train),
         key_(key),
         loss_scale_(loss_scale) {}
 
   //! Where the pass is computed.
   [[nodiscard]] D& device() const { return *device_; }
   //! Whether a backward pass will follow, and elements are dropped.
-  [[nodiscard]] bool training() const { return mode_ == Mode::train; }
+  [[nodiscard]] bool training() const { return gradients_ != nullptr; }
   //! What a loss multiplies its gradient by, where the backward pass begins: a power of two.
   [[nodiscard]] float loss_scale() const { return loss_scale_; }
 
@@ -204,7 +203,6 @@ class Context {
   Gradients<D>* gradients_ = nullptr;
   ops::Factor<D> all_weights_;
   PutOff* put_off_ = nullptr;
-  Mode mode_ = Mode::evaluate;
   RandomKey key_;
   float loss_scale_ = 1.0f;
 };

@@ -175,7 +175,6 @@ class DistributedDataParallel : public OverRanks<C> {
 
   [[nodiscard]] int devices() const { return 1; }
   [[nodiscard]] D& device(int) const { return *device_; }
-  [[nodiscard]] C& communicator() const { return *communicator_; }
   [[nodiscard]] const Recipe& recipe() const { return recipe_; }
   [[nodiscard]] const Objective& objective() const { return objective_; }
   [[nodiscard]] TrainingState<Optimizer, D>& state() { return state_; }

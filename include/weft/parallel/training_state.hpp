@@ -77,8 +77,6 @@ class TrainingState {
     device.synchronize();  // the other devices of a group read it too
   }
 
-  //! The rule that updates.
-  [[nodiscard]] const Optimizer& optimizer() const { return optimizer_; }
   //! All values, on the device. With Zero<3> and in pipelines they are there, but for those of this
   //! rank, only as long as somebody holds the strategy's `whole_values()`. Whoever writes to them
   //! asks for them before, each time: what products read of them is then rounded anew.
