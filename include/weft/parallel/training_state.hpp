@@ -57,8 +57,7 @@ class TrainingState {
                 const Optimizer& optimizer, const optim::LossScale& loss_scale,
                 std::vector<Range> owned,
                 const std::optional<std::vector<Range>>& present = std::nullopt)
-      : optimizer_(optimizer),
-        loss_scale_(loss_scale),
+      : loss_scale_(loss_scale),
         layout_(&layout),
         groups_(groups_of(layout, optimizer)),
         owned_(std::move(owned)),
@@ -275,8 +274,7 @@ class TrainingState {
   void for_owned(const F& f) const {
     for (const Range piece : owned_) {
       for (std::size_t group = 0; group != groups_.size(); ++group) {
-        const Range of_group = groups_[group].range;
-        const Range range{std::max(piece.begin, of_group.begin), std::min(piece.end, of_group.end)};
+        const Range range = intersection(piece, groups_[group].range);
         if (range.size() > 0) f(range, place_of(range.begin), group);
       }
     }
@@ -349,7 +347,6 @@ class TrainingState {
     }
   }
 
-  Optimizer optimizer_;
   optim::LossScale loss_scale_;
   const nn::ParameterLayout* layout_;
   std::vector<Group> groups_;
