@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
 //! @file Parameters that are not trained as the others are: not at all, at another rate, with
-//! another weight decay. All of this is said of a model before an `Objective` is made of it.
+//! another weight decay. All of this is said of a model before an `Objective` is made of it, and of
+//! a weight that modules share where it is declared: with `Tie::all` in the source's embedding.
 #pragma once
 
 #include <limits>
