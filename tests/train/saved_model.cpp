@@ -6,9 +6,11 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <filesystem>
 #include <iterator>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "../file_size_limit.hpp"
@@ -108,6 +110,49 @@ TEST_CASE("a model's file that is not this model's is refused, and nothing is ch
         }) == text("has ", count + 1, " tensors, the model has ", count));
   load_model(other.strategy, path);
   CHECK(contents_of(other.strategy).buffers[0] == contents_of(one.strategy).buffers[0]);
+}
+
+TEST_CASE("a part of a model is loaded as it was saved, or from a file that has more") {
+  const TemporaryFolder folder;
+  const auto part = folder.path("part"), whole = folder.path("whole");
+  OneDevice<> one;
+  train_on(one.strategy, 0, 2);
+  const auto encoder = [](const auto& strategy) -> const auto& {
+    return strategy.objective().model().encoder;
+  };
+  save_part(one.strategy, encoder(one.strategy), part, {{"from", "one"}});
+  save_model(one.strategy, whole, {});
+  CHECK(io::SafetensorsFile(part).contains("layers.0.feed_forward.inner.weight"));
+
+  const auto values = contents_of(one.strategy).buffers[0];
+  for (const auto& [path, prefix] : {std::pair(part, ""), std::pair(whole, "encoder.")}) {
+    OneDevice<> other({.seed = 77});
+    auto expected = contents_of(other.strategy).buffers[0];
+    for (const auto& [name, p] : nn::named_parameters(encoder(one.strategy))) {
+      std::copy_n(values.begin() + p.value_offset, p.size(), expected.begin() + p.value_offset);
+    }
+    const auto metadata = load_part(other.strategy, encoder(other.strategy), path, prefix);
+    CHECK(contents_of(other.strategy).buffers[0] == expected);
+    CHECK(metadata.contains("from") == (path == part));
+  }
+}
+
+TEST_CASE("a part's file that is not this part's is refused, and so is a part of another model") {
+  const TemporaryFolder folder;
+  const auto path = folder.path("model");
+  OneDevice<> one;
+  save_model(one.strategy, path, {});
+  const auto before = contents_of(one.strategy);
+  const auto& model = one.strategy.objective().model();
+  const auto said = [&](const auto& part, const char* prefix) {
+    return message_of<Error>([&] { return load_part(one.strategy, part, path, prefix); });
+  };
+  CHECK_THAT(said(model.encoder, ""), Contains("has no tensor \"layers.0."));
+  CHECK_THAT(said(model.encoder, "decoder."),
+             Contains(": has ") && Contains(" tensors under \"decoder.\", the model"));
+  CHECK_THAT(said(SmallModel({small_vocabulary, small_vocabulary, 24}).encoder, "encoder."),
+             Contains("has no place in the buffers"));
+  CHECK(contents_of(one.strategy) == before);
 }
 
 TEST_CASE("a model's file that is cut off or missing is refused, and nothing is changed") {

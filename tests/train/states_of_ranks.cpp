@@ -85,6 +85,36 @@ TEST_CASE("ranks save the bytes that one device saves, and go on from them with 
   }
 }
 
+TEST_CASE("ranks save and load a part of a model as one device does") {
+  const TemporaryFolder folder;
+  const std::string file = folder.path("one"), path = folder.path("ranks");
+  OneDevice<> one;
+  train_on(one.strategy, 0, 2);
+  save_part(one.strategy, one.strategy.objective().model().encoder, file, {});
+  OneDevice<> other;
+  load_part(other.strategy, other.strategy.objective().model().encoder, file);
+  train_on(other.strategy, 0, 2);
+  const auto end = contents_of(other.strategy).buffers[0];
+  const auto check = [&]<Shard shard>() {
+    std::vector<int> same(3);
+    on_ranks<shard>(3, [&](auto& strategy) {
+      const auto& encoder = strategy.objective().model().encoder;
+      load_part(strategy, encoder, file);
+      save_part(strategy, encoder, path, {});
+      train_on(strategy, 0, 2);
+      [[maybe_unused]] const auto whole = strategy.whole_values();
+      same[static_cast<std::size_t>(strategy.rank())] =
+          to_host(strategy.state().values()) == end ? 1 : 0;
+    });
+    CAPTURE(static_cast<int>(shard));
+    CHECK(bytes_of(path) == bytes_of(file));
+    CHECK(same == std::vector<int>{1, 1, 1});
+  };
+  check.template operator()<Zero<0>>();
+  check.template operator()<Zero<1>>();
+  check.template operator()<Zero<3>>();
+}
+
 TEST_CASE("each rank writes its shard, and together they write everything once") {
   for (const int ranks : {2, 3}) {
     std::vector<std::vector<Range>> saved(static_cast<std::size_t>(ranks));

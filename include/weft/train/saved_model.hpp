@@ -8,6 +8,7 @@
 #include <iterator>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -26,27 +27,40 @@ namespace weft::train {
 
 namespace detail {
 
-//! Reads all that a file keeps of a model whose values these are.
+//! The parameters of a module that are kept in a file. **Errors.** Error if one has no place.
 template <class Module>
-void read_model(const io::SafetensorsFile& file, const Module& module, std::span<float> values) {
+[[nodiscard]] std::vector<nn::NamedParameter> placed_parameters(const Module& module) {
+  auto parameters = saved_parameters(nn::named_parameters(module));
+  for (const auto& named : parameters) nn::detail::expect_placed(named.parameter);
+  return parameters;
+}
+
+//! Reads all that a file keeps, under names that begin with `prefix`, of a module that has its
+//! place among these values.
+template <class Module>
+void read_model(const io::SafetensorsFile& file, const Module& module, std::span<float> values,
+                std::string_view prefix = "") {
   if (is_state(file)) {
     throw FormatError(text(file.path(), ": is the state of a run, for load_state, and no model"));
   }
-  const auto parameters = saved_parameters(nn::named_parameters(module));
+  const auto parameters = placed_parameters(module);
   const Range all[] = {{0, std::ssize(values)}};
-  read_slices(file, parameters, "", all, [&](index_t i) { return values.data() + i; });
-  expect_tensors(file, "the model", std::ssize(parameters));
+  read_slices(file, parameters, prefix, all, [&](index_t i) { return values.data() + i; });
+  expect_tensors(file, "the model", std::ssize(parameters), prefix);
 }
 
 }  // namespace detail
 
-//! Writes the parameters under their names. All ranks call it, and each writes its share.
+//! Writes the parameters of a part of the model, such as `strategy.objective().model().encoder`,
+//! under the names that they have in it. All ranks call it, and each writes its share.
 //!
-//! **Errors.** SystemError if the file cannot be written; an old one then stays as it was.
-template <class Strategy>
-void save_model(Strategy& strategy, const std::string& path, io::Metadata metadata) {
+//! **Errors.** SystemError if the file cannot be written; an old one then stays as it was. Error if
+//! the part has no place, as a module that is not the objective's.
+template <class Strategy, class Module>
+void save_part(Strategy& strategy, const Module& part, const std::string& path,
+               io::Metadata metadata) {
   metadata["format"] = "pt";
-  const auto parameters = detail::saved_parameters(nn::named_parameters(strategy.objective()));
+  const auto parameters = detail::placed_parameters(part);
   std::vector<io::TensorEntry> tensors;
   detail::append_tensors(tensors, parameters, "");
   const io::SafetensorsLayout layout(std::move(tensors), metadata);
@@ -55,6 +69,14 @@ void save_model(Strategy& strategy, const std::string& path, io::Metadata metada
   const detail::RangesOnHost values(strategy.state().values(), mine);
   detail::write_slices(file, parameters, "", mine, [&](index_t i) { return values.at(i); });
   file.commit();
+}
+
+//! Writes the parameters under their names. All ranks call it, and each writes its share.
+//!
+//! **Errors.** SystemError if the file cannot be written; an old one then stays as it was.
+template <class Strategy>
+void save_model(Strategy& strategy, const std::string& path, io::Metadata metadata) {
+  save_part(strategy, strategy.objective(), path, std::move(metadata));
 }
 
 //! The values of a saved model, for programs that run it and have no strategy: what the file keeps,
@@ -77,26 +99,38 @@ template <class Module>
   return values;
 }
 
-//! Reads what `save_model` wrote, and returns its metadata. All ranks call it.
+//! Reads a part of the model, as `save_part` wrote it; the rest stays as it is. All ranks call it.
 //!
-//! **Errors.** SystemError, FormatError; CommunicatorAborted where only other ranks could not read;
-//! comm::RanksDiffer if ranks read files with other metadata. Nothing is changed then, on any rank.
-//! A file with parameters that the model does not have is
-//! refused, since it is another model's.
-template <class Strategy>
-io::Metadata load_model(Strategy& strategy, const std::string& path) {
+//! Of a file that has more, `prefix` is what precedes the names of the part's parameters in it:
+//! with "encoder." those of another model's encoder are read. Returns the file's metadata.
+//!
+//! **Errors.** As `load_model`; Error if the part has no place, as a module that is not the
+//! objective's.
+template <class Strategy, class Module>
+io::Metadata load_part(Strategy& strategy, const Module& part, const std::string& path,
+                       std::string_view prefix = "") {
   [[maybe_unused]] const auto whole = strategy.whole_values();
   const auto& values = strategy.state().values();
   std::vector<float> read = to_host(values);
   const auto metadata = try_together(strategy, [&] {
     const io::SafetensorsFile file(path);
-    detail::read_model(file, strategy.objective(), read);
+    detail::read_model(file, part, read, prefix);
     return file.metadata();
   });
   detail::check_same_file(strategy, metadata);
   detail::set_elements(values, read);
   strategy.state().count_load();
   return metadata;
+}
+
+//! Reads what `save_model` wrote, and returns its metadata. All ranks call it.
+//!
+//! **Errors.** SystemError, FormatError; CommunicatorAborted where only other ranks could not read;
+//! comm::RanksDiffer if ranks read files with other metadata. Nothing is changed then, on any rank.
+//! A file with parameters that the model does not have is refused, since it is another model's.
+template <class Strategy>
+io::Metadata load_model(Strategy& strategy, const std::string& path) {
+  return load_part(strategy, strategy.objective(), path);
 }
 
 }  // namespace weft::train

@@ -17,6 +17,7 @@
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/shape.hpp>
+#include <weft/io/detail/messages.hpp>
 #include <weft/io/dtype.hpp>
 #include <weft/io/metadata.hpp>
 #include <weft/io/safetensors_file.hpp>
@@ -156,11 +157,16 @@ void set_elements(const Tensor<float, D>& tensor, const std::vector<float>& elem
   tensor.device().synchronize();  // other devices may read it
 }
 
-//! **Errors.** FormatError unless the file, which has all that was read, has no more than that.
-inline void expect_tensors(const io::SafetensorsFile& file, const char* owner, index_t count) {
-  const index_t has = std::ssize(file.tensors());
+//! **Errors.** FormatError unless the file, which has all that was read, has no more than that
+//! under names that begin with `prefix`.
+inline void expect_tensors(const io::SafetensorsFile& file, const char* owner, index_t count,
+                           std::string_view prefix = "") {
+  const index_t has = std::ranges::count_if(
+      file.tensors(), [&](const auto& tensor) { return tensor.name.starts_with(prefix); });
   if (has != count) {
-    throw FormatError(text(file.path(), ": has ", has, " tensors, ", owner, " has ", count));
+    throw FormatError(text(file.path(), ": has ", has, " tensors",
+                           prefix.empty() ? "" : " under " + io::detail::in_quotes(prefix), ", ",
+                           owner, " has ", count));
   }
 }
 
