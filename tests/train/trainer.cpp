@@ -36,6 +36,8 @@ constexpr data::BatchRule rule{.unit = data::BatchUnit::sentences, .budget = 6};
 constexpr index_t batches = 4;  // of 22 sentences
 const optim::Noam noam{.d_model = 24, .factor = 0.2, .warmup = 10};
 
+double rising_rate(index_t update) { return 0.25 * static_cast<double>(update); }
+
 //! Data of one's own, whose loader may not say how long an epoch is.
 template <bool counts>
 struct OwnData {
@@ -665,6 +667,19 @@ TEST_CASE("what a program says of a model stands in no way of what a state says 
   auto trainer = course.trainer(other.strategy, folder.path("run"), settings, {});
   trainer.resume();
   CHECK(trainer.run() == Ended::max_epochs);
+}
+
+TEST_CASE("a function of the update is a schedule") {
+  const TemporaryFolder folder;
+  const Course course;
+  OneDevice<> one;
+  std::vector<double> rates;
+  TrainerHooks hooks;
+  hooks.after_update = [&](const UpdateReport& report) { rates.push_back(report.rate); };
+  Trainer trainer(one.strategy, TranslationData(course.train, course.valid, rule), rising_rate,
+                  RunFolder(folder.path("run")), {.max_updates = 2}, hooks);
+  trainer.run();
+  CHECK(rates == std::vector<double>{0.25, 0.5});
 }
 
 TEST_CASE("a validation set without a label that counts is named") {

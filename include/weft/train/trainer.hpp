@@ -72,11 +72,11 @@ class Trainer {
   //!
   //! **Errors.** SystemError if another run holds the folder; ArgumentError for metadata or facts
   //! that are not UTF-8.
-  Trainer(Strategy& strategy, const Data& data, const Schedule& schedule, RunFolder folder,
+  Trainer(Strategy& strategy, const Data& data, Schedule schedule, RunFolder folder,
           TrainerSettings settings, TrainerHooks hooks = {})
       : strategy_(&strategy),
         data_(data),
-        schedule_(schedule),
+        schedule_(std::move(schedule)),
         folder_(std::move(folder)),
         settings_(std::move(settings)),
         hooks_(std::move(hooks)),
