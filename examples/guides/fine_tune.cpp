@@ -13,7 +13,6 @@
 //   three ranks end with the bits of one device: yes
 
 // [include]
-#include "grouped.hpp"
 #include "mean_pooling.hpp"
 
 #include <weft/comm/launch.hpp>
@@ -92,7 +91,6 @@ using Loss = Chunked<nn::BasicGenerator<C, /*Bias=*/true>, nn::CrossEntropy>;
 using Tagger = GradientAccumulation<Words, Loss>;  // a label for each word
 
 using Sentences = nn::Sequential<Words, guides::MeanPooling<C>>;  // one for each sentence
-using Optimizer = guides::Grouped<optim::AdamW>;
 // [models]
 
 Words words() { return Words(nn::Embedding<C>(words_known, words_at_most, 0.0f), {}, {}); }
@@ -115,25 +113,14 @@ using Objective = parallel::Objective<Sentences, Loss>;
 
 Objective objective() {
   Words model = words();
+  nn::BasicGenerator<C, true> head(labels);
   nn::freeze(std::get<0>(model.modules));  // the embedding
-  return Objective(Sentences(model, {}), nn::BasicGenerator<C, true>(labels));
+  nn::scale_rate(model, 0.1f);             // what was trained before learns slower than the head
+  nn::decay_matrices_only(model);          // weight decay is not for biases and gains
+  nn::decay_matrices_only(head);
+  return Objective(Sentences(model, {}), head);
 }
 // [objective]
-
-// [optimizer]
-//! Vectors (biases, gains) do not decay; what was trained before learns at a tenth of the rate.
-Optimizer optimizer() {
-  const auto group = [](bool decays, double rate) {
-    return Optimizer::Group{optim::AdamW({.weight_decay = decays ? 0.01 : 0.0}), rate};
-  };
-  return Optimizer(
-      objective(), {group(true, 1.0), group(false, 1.0), group(true, 0.1), group(false, 0.1)},
-      [](const std::string& name, const nn::Parameter& p) {
-        const bool is_vector = p.shape.rank() == 1, is_new = name.starts_with("generator.");
-        return (is_vector ? 1 : 0) + (is_new ? 0 : 2);
-      });
-}
-// [optimizer]
 
 // [rate]
 //! Rises for 20 updates, then falls to 0 until the 100th.
@@ -219,7 +206,8 @@ int main() {
 
   const parallel::Recipe recipe{.seed = 1, .lanes = 3, .micro_batches = 3, .clip_norm = 1.0};
   Cpu device;
-  GradientAccumulation<Sentences, Loss, Optimizer> one(device, objective(), optimizer(), recipe);
+  GradientAccumulation<Sentences, Loss, optim::AdamW> one(device, objective(), optim::AdamW(),
+                                                          recipe);
   double right = 0.0;
   const auto ended = fine_tune(one, tagger, model, right);
   std::printf("at least 95 of 100 sentences are right: %s\n", said(right >= 0.95));
@@ -236,8 +224,8 @@ int main() {
   std::vector<int> same(3);
   comm::launch_threads(3, comm::default_timeout, [&](comm::ThreadCommunicator& rank) {
     Cpu cpu;
-    DistributedDataParallel<Sentences, Loss, Zero<3>, Optimizer> train(cpu, rank, objective(),
-                                                                       optimizer(), recipe);
+    DistributedDataParallel<Sentences, Loss, Zero<3>, optim::AdamW> train(cpu, rank, objective(),
+                                                                          optim::AdamW(), recipe);
     double of_rank = 0.0;
     same[static_cast<std::size_t>(rank.rank())] =
         fine_tune(train, tagger, model, of_rank) == ended && of_rank == right ? 1 : 0;
