@@ -5,22 +5,17 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <iterator>
 #include <optional>
-#include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
 #include <weft/comm/check_same.hpp>
-#include <weft/comm/collectives.hpp>
 #include <weft/comm/communicator.hpp>
 #include <weft/comm/threads.hpp>
 #include <weft/core/chunks.hpp>
 #include <weft/core/fingerprint.hpp>
 #include <weft/core/version.hpp>
 #include <weft/device/cpu.hpp>
-#include <weft/nn/initialize.hpp>
 #include <weft/optim/adam.hpp>
 #include <weft/parallel/accumulated_batches.hpp>
 #include <weft/parallel/bucket_plan.hpp>
@@ -80,8 +75,8 @@ class DistributedDataParallel : public OverRanks<C> {
         exchange_(
             device, communicator, objective_.layout(), plan_, recipe.lanes,
             [this](index_t lane) { return runner_.gradients(lane); }, keep(), exchange),
-        state_(device, objective_.layout(), values_of_root(), optimizer,
-               loss_scale_of<Loss>(recipe), owned(), present()) {
+        state_(device, objective_.layout(), this->values_of_root(objective_, recipe_.seed),
+               optimizer, loss_scale_of<Loss>(recipe), owned(), present()) {
     if constexpr (shard == Shard::parameters) {
       gather_.emplace(device, communicator, layout(), plan_, state_.values().data(),
                       exchange.reshard_after_forward);
@@ -274,18 +269,8 @@ class DistributedDataParallel : public OverRanks<C> {
                       {"order", to_text(exchange.order)},
                       {"wire", to_text(exchange.wire)},
                       {"reshard_after_forward", exchange.reshard_after_forward ? "yes" : "no"}};
-    std::ranges::move(facts_of(recipe), std::back_inserter(facts));
-    std::ranges::move(facts_of_objective(objective), std::back_inserter(facts));
-    std::ranges::move(facts_of_optimizer(optimizer), std::back_inserter(facts));
-    comm::check_same(communicator, facts);
+    check_same_training(communicator, std::move(facts), recipe, objective, optimizer);
     return communicator;
-  }
-
-  //! The first values of rank 0: other machines may round logarithms and cosines otherwise.
-  [[nodiscard]] std::vector<float> values_of_root() {
-    auto values = nn::initial_values(layout(), recipe_.seed, objective_);
-    comm::broadcast(*communicator_, std::span(values), 0, {"broadcast", "parameters"});
-    return values;
   }
 
   [[nodiscard]] const nn::ParameterLayout& layout() const { return objective_.layout(); }

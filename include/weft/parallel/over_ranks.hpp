@@ -3,7 +3,11 @@
 //! @file What strategies ask their ranks.
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstdint>
 #include <exception>
+#include <iterator>
 #include <span>
 #include <string>
 #include <utility>
@@ -13,6 +17,7 @@
 #include <weft/comm/collectives.hpp>
 #include <weft/comm/communicator.hpp>
 #include <weft/core/error.hpp>
+#include <weft/nn/initialize.hpp>
 #include <weft/nn/parameter_layout.hpp>
 #include <weft/parallel/recipe.hpp>
 
@@ -60,6 +65,18 @@ template <class Objective>
     facts.emplace_back("ignored label", text(objective.loss().criterion.ignored));
   }
   return facts;
+}
+
+//! Throws on all ranks unless they agree on how they train: on what the strategy itself asks, then
+//! on the recipe, the objective and the optimizer. All ranks ask.
+template <comm::Communicator C, class Objective, class Optimizer>
+void check_same_training(C& communicator, comm::Facts facts, const Recipe& recipe,
+                         const Objective& objective, const Optimizer& optimizer) {
+  for (comm::Facts& more :
+       std::array{facts_of(recipe), facts_of_objective(objective), facts_of_optimizer(optimizer)}) {
+    std::ranges::move(more, std::back_inserter(facts));
+  }
+  comm::check_same(communicator, facts);
 }
 
 //! What `f()` returns. What it throws ends all ranks: they would wait for this one, or pair what
@@ -162,6 +179,14 @@ class OverRanks {
     throw Error(
         "step: what whole_values() returned still lives, and an update would not reach the "
         "parameters that it holds: let its scope end before");
+  }
+
+  //! The first values of rank 0: other machines may round logarithms and cosines otherwise.
+  template <class Objective>
+  [[nodiscard]] std::vector<float> values_of_root(const Objective& objective, std::uint64_t seed) {
+    auto values = nn::initial_values(objective.layout(), seed, objective);
+    comm::broadcast(*communicator_, std::span(values), 0, {"broadcast", "parameters"});
+    return values;
   }
 
   C* communicator_;  //!< the ranks

@@ -3,10 +3,8 @@
 //! @file Pipeline parallelism over ranks: each has some of a model's stages.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
@@ -23,7 +21,6 @@
 #include <weft/core/version.hpp>
 #include <weft/device/cpu.hpp>
 #include <weft/nn/gradients.hpp>
-#include <weft/nn/initialize.hpp>
 #include <weft/ops/factor.hpp>
 #include <weft/ops/reduce.hpp>
 #include <weft/optim/adam.hpp>
@@ -104,8 +101,8 @@ class PipelineParallel : public OverRanks<C> {
         plan_(plan_buckets_of_ranges(layout_, places_.trained(rank_in_pipe()), buckets),
               places_.trained(rank_in_pipe()), replicas_.size()),
         divided_(places_.divided_blocks(), objective_.layout().trained, plan_.owned(replica())),
-        state_(device, objective_.layout(), values_of_root(), optimizer,
-               loss_scale_of<Loss>(recipe), owned(), present()),
+        state_(device, objective_.layout(), this->values_of_root(objective_, recipe_.seed),
+               optimizer, loss_scale_of<Loss>(recipe), owned(), present()),
         weights_(device, layout_.values, places_.read(rank_in_pipe())),
         exchange_(
             device, replicas_, layout_, plan_, recipe.lanes,
@@ -266,10 +263,7 @@ class PipelineParallel : public OverRanks<C> {
                       {"shard", text(static_cast<int>(shard))},
                       {"parameters", text(layout.trained)},
                       {"values", text(layout.values)}};
-    std::ranges::move(facts_of(recipe), std::back_inserter(facts));
-    std::ranges::move(facts_of_objective(objective), std::back_inserter(facts));
-    std::ranges::move(facts_of_optimizer(optimizer), std::back_inserter(facts));
-    comm::check_same(communicator, facts);
+    check_same_training(communicator, std::move(facts), recipe, objective, optimizer);
     return communicator;
   }
 
@@ -286,13 +280,6 @@ class PipelineParallel : public OverRanks<C> {
     auto ranges = places_.read(rank_in_pipe());
     ranges.push_back({layout_.trained, layout_.values});
     return ranges;
-  }
-
-  //! The first values of rank 0: other machines may round logarithms and cosines otherwise.
-  [[nodiscard]] std::vector<float> values_of_root() {
-    auto values = nn::initial_values(objective_.layout(), recipe_.seed, objective_);
-    comm::broadcast(*communicator_, std::span(values), 0, {"broadcast", "parameters"});
-    return values;
   }
 
   void acquire_all() {
