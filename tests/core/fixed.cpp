@@ -27,6 +27,8 @@ TEST_CASE("fixed names what is no number") {
   CHECK(fixed(std::numeric_limits<double>::infinity(), 2) == "inf");
   CHECK(fixed(-std::numeric_limits<double>::infinity(), 2) == "-inf");
   CHECK(fixed(std::numeric_limits<double>::quiet_NaN(), 2) == "nan");
+  // What x86 makes of 0 / 0 has a sign.
+  CHECK(fixed(-std::numeric_limits<double>::quiet_NaN(), 2) == "nan");
 }
 
 }  // namespace fixed_tests
