@@ -65,8 +65,13 @@ concept TrainingData = requires(const T& data, const typename T::Batch& batch,
 //! After every epoch the run's state is saved, the model validated, and the state saved with what
 //! that found; the best model so far is kept, as are the last few. So it is where `max_updates`
 //! ends a run within an epoch. A run that was saved goes on with the same bits.
-template <class Strategy, class Schedule, TrainingData Data>
+template <class Strategy, class Schedule, class Data>
 class Trainer {
+  static_assert(TrainingData<Data>,
+                "a trainer's data has a type Batch, a loader(seed, position) whose next(batch), "
+                "position() and batches_in_epoch() go through the epochs, a for_validation(f), and "
+                "a static on_device(batch), which a strategy takes: see train::TrainingData");
+
  public:
   //! `folder` holds what is saved; the first rank claims it.
   //!
