@@ -65,6 +65,14 @@ class Context {
         key_(key),
         loss_scale_(loss_scale) {}
 
+  //! The same pass for a part of the model that is only evaluated in it: without gradients.
+  [[nodiscard]] Context evaluating() const {
+    Context context = *this;
+    context.gradients_ = nullptr;
+    context.put_off_ = nullptr;
+    return context;
+  }
+
   //! Where the pass is computed.
   [[nodiscard]] D& device() const { return *device_; }
   //! Whether a backward pass will follow, and elements are dropped.
