@@ -113,12 +113,11 @@ using Objective = parallel::Objective<Sentences, Loss>;
 
 Objective objective() {
   Words model = words();
-  nn::BasicGenerator<C, true> head(labels);
   nn::freeze(std::get<0>(model.modules));  // the embedding
-  nn::scale_rate(model, 0.1f);             // what was trained before learns slower than the head
-  nn::decay_matrices_only(model);          // weight decay is not for biases and gains
-  nn::decay_matrices_only(head);
-  return Objective(Sentences(model, {}), head);
+  nn::scale_learning_rate(model, 0.1f);    // what was trained before learns slower than the head
+  Objective objective(Sentences(model, {}), nn::BasicGenerator<C, true>(labels));
+  nn::decay_matrices_only(objective);  // weight decay is not for biases and gains
+  return objective;
 }
 // [objective]
 
@@ -150,14 +149,19 @@ class Average {
     [[maybe_unused]] const auto whole = train_->whole_values();
     const auto now = values();
     set(mean_);
-    f();
+    try {
+      f();
+    } catch (...) {
+      set(now);
+      throw;
+    }
     set(now);
   }
 
  private:
   [[nodiscard]] std::vector<float> values() const {
     [[maybe_unused]] const auto whole = train_->whole_values();
-    return to_host(train_->state().values());
+    return to_host(train_->state().read_values());
   }
   void set(const std::vector<float>& numbers) {
     const auto& all = train_->state().values();

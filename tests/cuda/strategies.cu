@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/cuda.cuh>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <tuple>
@@ -232,10 +233,11 @@ TEST_CASE("weights that an update rounds are those that are rounded anew") {
     auto objective = small_objective();
     if (in_groups) {  // of which each is updated by launches of its own
       auto model = objective.model();
-      nn::scale_rate(model.encoder, 0.5f);
-      nn::decay_matrices_only(model);
+      nn::scale_learning_rate(model.encoder, 0.0f);
       objective = SmallObjective(model, nn::LabelSmoothing(0.1f), 5);
+      nn::decay_matrices_only(objective);
     }
+    const auto initial = nn::initial_values(objective.layout(), recipe.seed, objective);
     const DeviceGroup<Cuda> group(devices);
     for (int index = 0; index < devices; ++index) {
       group[index].set_product_precision(ProductPrecision::bfloat16);
@@ -250,6 +252,14 @@ TEST_CASE("weights that an update rounds are those that are rounded anew") {
       result.losses.push_back(train.step(train::DeviceBatch(batch), 0.01).loss.loss.value());
     }
     result.values = to_host(train.state().values());
+    for (const auto& [name, p] : nn::named_parameters(objective)) {
+      if (p.computed) continue;
+      CAPTURE(name);
+      const bool stays = in_groups && name.starts_with("encoder.");
+      CHECK(stays == std::equal(initial.begin() + p.value_offset,
+                                initial.begin() + p.value_offset + p.size(),
+                                result.values.begin() + p.value_offset));
+    }
     return result;
   };
   for (const bool in_groups : {false, true}) {

@@ -53,9 +53,10 @@ Objective objective_of(bool frozen) {
 //! The encoder at half the rate, and no weight decay of vectors.
 Objective objective_in_groups() {
   Model model({small_vocabulary, small_vocabulary, 24});
-  nn::scale_rate(model.encoder, 0.5f);
-  nn::decay_matrices_only(model);
-  return Objective(model, nn::LabelSmoothing(0.1f), 5);
+  nn::scale_learning_rate(model.encoder, 0.5f);
+  Objective objective(model, nn::LabelSmoothing(0.1f), 5);
+  nn::decay_matrices_only(objective);
+  return objective;
 }
 
 template <class Strategy>
@@ -199,8 +200,8 @@ TEST_CASE("an update of each parameter is that of its own rate and weight decay"
 
 TEST_CASE("scales are multiplied, and neighbours of the same scales are a group") {
   Model model({small_vocabulary, small_vocabulary, 24});
-  nn::scale_rate(model.encoder, 0.5f);
-  nn::scale_rate(model.encoder.layers[1], 0.5f);
+  nn::scale_learning_rate(model.encoder, 0.5f);
+  nn::scale_learning_rate(model.encoder.layers[1], 0.5f);
   nn::scale_weight_decay(model.encoder, 3.0f);
   const Objective objective(model, nn::LabelSmoothing(0.1f), 5);
   const auto& groups = objective.layout().groups;
@@ -242,43 +243,45 @@ TEST_CASE("devices and ranks update groups of parameters with the bits of one de
   CHECK(same == std::vector<int>{1, 1, 1});
 }
 
-TEST_CASE("ranks whose groups of parameters differ are told so") {
-  const auto train = [](comm::ThreadCommunicator& communicator) {
+TEST_CASE("ranks that freeze or group other parameters are told so") {
+  const auto change = GENERATE(0, 1, 2);
+  CAPTURE(change);
+  const auto train = [&](comm::ThreadCommunicator& communicator) {
     Cpu device;
     Model model({small_vocabulary, small_vocabulary, 24});
-    nn::scale_rate(model.encoder, communicator.rank() == 0 ? 0.5f : 0.25f);
+    auto& layers = model.encoder.layers;
+    if (change == 0) nn::scale_learning_rate(layers[0], communicator.rank() == 0 ? 0.5f : 0.25f);
+    if (change == 1 && communicator.rank() == 0) nn::scale_weight_decay(layers[0], 0.5f);
+    if (change == 2) nn::freeze(layers[static_cast<std::size_t>(communicator.rank())]);
     DistributedDataParallel<Model, Loss> strategy(
         device, communicator, Objective(model, nn::LabelSmoothing(0.1f), 5), optim::Adam(), recipe);
   };
   const auto message =
       message_of<comm::RanksDiffer>([&] { comm::launch_threads(2, comm::Timeout(60), train); });
-  CAPTURE(message);
-  CHECK(message.find("the ranks differ: rank 0 has parameters ") != std::string::npos);
-  CHECK(message.find("with the rate times 0.5, weight decay times 1, rank 1 has ") !=
+  CHECK(message.find("the ranks differ: rank 0 has frozen parameters and groups ") !=
         std::string::npos);
 }
 
 TEST_CASE("scales that cannot be are refused") {
   SmallModel model({small_vocabulary, small_vocabulary, 24});
-  CHECK(message_of<ArgumentError>([&] { nn::scale_rate(model, -1.0f); }) ==
-        "scale_rate: a scale of -1, needs one of 0 or more");
+  CHECK(message_of<ArgumentError>([&] { nn::scale_learning_rate(model, -1.0f); }) ==
+        "scale_learning_rate: a scale of -1, needs one of 0 or more");
   const float infinity = std::numeric_limits<float>::infinity();
   CHECK_THROWS_AS(nn::scale_weight_decay(model, infinity), ArgumentError);
   CHECK_THROWS_AS(nn::scale_weight_decay(model, std::numeric_limits<float>::quiet_NaN()),
                   ArgumentError);
+}
 
-  auto tied = model;
-  nn::scale_rate(tied, 0.5f);  // all uses alike
-  CHECK_FALSE(SmallObjective(tied, nn::LabelSmoothing(0.1f), 5).layout().groups.empty());
-  tied = model;
-  nn::scale_rate(tied.source_embedding, 0.5f);  // where it is declared
-  CHECK_FALSE(SmallObjective(tied, nn::LabelSmoothing(0.1f), 5).layout().groups.empty());
-  tied = model;
-  tied.target_embedding.weight.rate_scale = 0.5f;
-  CHECK(message_of<ArgumentError>(
-            [&] { return SmallObjective(tied, nn::LabelSmoothing(0.1f), 5); }) ==
-        "a weight that modules share by a tie has one rate: where it is declared it is "
-        "scaled by 1, where it is used again by 0.5");
+TEST_CASE("a weight that modules share has the scales of where it is declared") {
+  SmallModel model({small_vocabulary, small_vocabulary, 24});
+  nn::scale_learning_rate(model, 0.5f);
+  nn::scale_learning_rate(model.source_embedding, 0.5f);
+  const SmallObjective objective(model, nn::LabelSmoothing(0.1f), 5);
+  const auto& weight = objective.model().source_embedding.weight;
+  CHECK(weight.rate_scale == 0.25f);
+  CHECK(objective.layout().groups.front().rate_scale == 0.25f);
+  CHECK(objective.layout().groups.front().range ==
+        Range{weight.value_offset, weight.value_offset + weight.size()});
 }
 
 namespace {
@@ -307,7 +310,7 @@ struct PlainDescent {
 TEST_CASE("a weight decay that an optimizer has not cannot be scaled, its rate can") {
   Cpu device;
   Model model({small_vocabulary, small_vocabulary, 24});
-  nn::scale_rate(model.encoder, 0.0f);
+  nn::scale_learning_rate(model.encoder, 0.0f);
   using Train = GradientAccumulation<Model, Loss, PlainDescent>;
   Train strategy(device, Objective(model, nn::LabelSmoothing(0.1f), 5), PlainDescent(), recipe);
   const auto& weight = strategy.objective().model().encoder.layers[0].feed_forward.inner.weight;
@@ -316,10 +319,12 @@ TEST_CASE("a weight decay that an optimizer has not cannot be scaled, its rate c
   CHECK(values_of(strategy, weight) == before);
 
   nn::decay_matrices_only(model);
-  CHECK(
-      message_of<ArgumentError>([&] {
-        return Train(device, Objective(model, nn::LabelSmoothing(0.1f), 5), PlainDescent(), recipe);
-      }) == "parameters scale the weight decay by 0, and the optimizer has none in its settings()");
+  CHECK(message_of<ArgumentError>([&] {
+          return Train(device, Objective(model, nn::LabelSmoothing(0.1f), 5), PlainDescent(),
+                       recipe);
+        }) ==
+        "parameters scale the weight decay by 0, and the optimizer has no settings() with a "
+        "weight_decay, of which another can be made");
 }
 
 }  // namespace parameter_groups_tests

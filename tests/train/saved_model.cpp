@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/train/saved_model.hpp>
 
+#include <weft/nn/activations.hpp>
 #include <weft/train/saved_state.hpp>
 
 #include <catch2/catch.hpp>
@@ -149,9 +150,17 @@ TEST_CASE("a part's file that is not this part's is refused, and so is a part of
   };
   CHECK_THAT(said(model.encoder, ""), Contains("has no tensor \"layers.0."));
   CHECK_THAT(said(model.encoder, "decoder."),
-             Contains(": has ") && Contains(" tensors under \"decoder.\", the model"));
+             Contains(": has ") && Contains(" tensors under \"decoder.\", the part"));
   CHECK_THAT(said(SmallModel({small_vocabulary, small_vocabulary, 24}).encoder, "encoder."),
              Contains("has no place in the buffers"));
+  constexpr nn::TransformerShape wider{
+      .d_model = 32, .heads = 2, .d_ff = 8, .encoder_layers = 1, .decoder_layers = 1};
+  const parallel::Objective<nn::Transformer<wider>, Chunked<nn::Generator<wider>, nn::CrossEntropy>>
+      other(nn::Transformer<wider>({9, 9, 9}), nn::CrossEntropy());
+  CHECK_THAT(said(other.model().encoder, "encoder."),
+             Contains("is none of this strategy's: the part is to be one of its objective()'s"));
+  CHECK_THROWS_AS(save_part(one.strategy, other.model().encoder, path, {}), Error);
+  CHECK_THAT(said(nn::Relu<8>(), ""), Contains("a part without parameters"));
   CHECK(contents_of(one.strategy) == before);
 }
 

@@ -3,6 +3,8 @@
 //! @file A module that is used as it is: in evaluation, and without a way back.
 #pragma once
 
+#include <concepts>
+
 #include <weft/nn/context.hpp>
 #include <weft/nn/module.hpp>
 #include <weft/nn/parameter.hpp>
@@ -15,9 +17,11 @@ namespace weft::nn {
 //!
 //!     using Model = nn::Sequential<nn::Frozen<Words>, Head>;
 //!
-//! A module that is only frozen, by `freeze`, hands on the gradient of its input, to what may lie
-//! before it. This one has none: nothing may. Names of parameters are those of the module alone.
+//! A module that is only frozen, by `freeze`, computes the gradient of its input, for what may lie
+//! before it. This one does not, so it can only be the first module. Names of parameters are those
+//! of the module alone.
 //!
+//! **Errors.** As `freeze`: modules inside may not share a weight by a tie.
 //! **Source.** PyTorch's `requires_grad_(False)` and `eval()`, and what autograd then leaves out.
 template <class M>
 struct Frozen {
@@ -25,7 +29,7 @@ struct Frozen {
 
   M module;  //!< what is frozen
 
-  constexpr Frozen() : Frozen(M()) {}
+  constexpr Frozen() requires std::default_initializable<M> : Frozen(M()) {}
   //! Of this module.
   constexpr explicit Frozen(const M& of) : module(of) { freeze(module); }
 

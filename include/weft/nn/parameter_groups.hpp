@@ -1,8 +1,12 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
 //! @file Parameters that are not trained as the others are: not at all, at another rate, with
-//! another weight decay. All of this is said of a model before an `Objective` is made of it, and of
-//! a weight that modules share where it is declared: with `Tie::all` in the source's embedding.
+//! another weight decay.
+//!
+//! `freeze` is for a model before an `Objective` is made of it. The others are for that or for the
+//! objective itself, whose loss may have parameters too, before a strategy is made of it. Of a
+//! weight that modules share all is told where it is declared: with `Tie::all` of the source's
+//! embedding.
 #pragma once
 
 #include <limits>
@@ -14,15 +18,22 @@ namespace weft::nn {
 
 namespace detail {
 
-//! Calls `f` with each parameter, and with each tied use of one.
-template <class F>
-struct Change : Visitor {
-  F f;
+//! Calls `f` with each parameter, and for an objective has the groups listed anew.
+template <class Module, class F>
+constexpr void change_groups(Module& module, const F& f) {
+  struct Change : Visitor {
+    const F& f;
+    constexpr explicit Change(const F& change) : f(change) {}
+    constexpr void parameter(const char*, Parameter& p) { f(p); }
+  };
+  Change visitor(f);
+  visit_members(module, visitor);
+  if constexpr (requires { module.place_groups(); }) module.place_groups();
+}
 
-  constexpr explicit Change(F change) : f(change) {}
-
-  constexpr void parameter(const char*, Parameter& p) { f(p); }
-  constexpr void tie(Parameter& use, const Parameter&) { f(use); }
+struct Freeze : Visitor {
+  static constexpr void parameter(const char*, Parameter& p) { p.trained = false; }
+  static constexpr void tie(Parameter& use, const Parameter&) { use.trained = false; }
 };
 
 constexpr void expect_scale(const char* function, float scale) {
@@ -38,25 +49,25 @@ constexpr void expect_scale(const char* function, float scale) {
 //!     Model model(sizes);
 //!     nn::freeze(model.encoder);
 //!
+//! **Errors.** ArgumentError from the Objective where modules share a weight that is frozen.
 //! **Source.** PyTorch's `requires_grad_(False)`.
 template <class Module>
 constexpr void freeze(Module& module) {
-  detail::Change visitor([](Parameter& p) { p.trained = false; });
+  detail::Freeze visitor;
   visit_members(module, visitor);
 }
 
 //! Multiplies the learning rate of a module's parameters by a scale, on top of those before: a
 //! tenth for what was trained elsewhere, say.
 //!
-//!     nn::scale_rate(model.encoder, 0.1f);
+//!     nn::scale_learning_rate(model.encoder, 0.1f);
 //!
 //! **Errors.** ArgumentError unless the scale is finite and >= 0.
 //! **Source.** `lr` of PyTorch's parameter groups.
 template <class Module>
-constexpr void scale_rate(Module& module, float scale) {
-  detail::expect_scale("scale_rate", scale);
-  detail::Change visitor([scale](Parameter& p) { p.rate_scale *= scale; });
-  visit_members(module, visitor);
+constexpr void scale_learning_rate(Module& module, float scale) {
+  detail::expect_scale("scale_learning_rate", scale);
+  detail::change_groups(module, [scale](Parameter& p) { p.rate_scale *= scale; });
 }
 
 //! Multiplies the weight decay of a module's parameters, which the optimizer's settings ask for, by
@@ -68,18 +79,16 @@ constexpr void scale_rate(Module& module, float scale) {
 template <class Module>
 constexpr void scale_weight_decay(Module& module, float scale) {
   detail::expect_scale("scale_weight_decay", scale);
-  detail::Change visitor([scale](Parameter& p) { p.decay_scale *= scale; });
-  visit_members(module, visitor);
+  detail::change_groups(module, [scale](Parameter& p) { p.decay_scale *= scale; });
 }
 
 //! Takes the weight decay off a module's vectors: biases, and the gains of normalisations. Matrices
 //! keep theirs, as is usual for Transformers.
 template <class Module>
 constexpr void decay_matrices_only(Module& module) {
-  detail::Change visitor([](Parameter& p) {
+  detail::change_groups(module, [](Parameter& p) {
     if (p.shape.rank() == 1) p.decay_scale = 0.0f;
   });
-  visit_members(module, visitor);
 }
 
 }  // namespace weft::nn

@@ -70,7 +70,6 @@ struct PlaceTrained : Visitor {
     p.slot = static_cast<int>(layout.slots.size());
     layout.slots.emplace_back(p.gradient_offset, p.size());
     layout.trained += p.size();
-    if (p.rate_scale != 1.0f || p.decay_scale != 1.0f) add_to_group(p);
   }
 
   //! **Errors.** ArgumentError unless 0 <= probability < 1.
@@ -95,15 +94,6 @@ struct PlaceTrained : Visitor {
   void end_whole() { --depth_; }
 
  private:
-  void add_to_group(const Parameter& p) {
-    auto& groups = layout.groups;
-    const bool goes_on = !groups.empty() && groups.back().range.end == p.value_offset &&
-                         groups.back().rate_scale == p.rate_scale &&
-                         groups.back().decay_scale == p.decay_scale;
-    if (!goes_on) groups.push_back({{p.value_offset, 0}, p.rate_scale, p.decay_scale});
-    groups.back().range.end = layout.trained;
-  }
-
   int depth_ = 0;
   index_t begin_ = 0;
 };
@@ -124,8 +114,6 @@ struct PlaceOthers : Visitor {
     if (!use.trained || !source.trained) {
       throw ArgumentError("freeze: a weight that modules share by a tie cannot be frozen");
     }
-    expect_scale("rate", use.rate_scale, source.rate_scale);
-    expect_scale("weight decay", use.decay_scale, source.decay_scale);
     use.shape = source.shape;
     use.value_offset = source.value_offset;
     use.gradient_offset = layout.gradients;
@@ -137,14 +125,6 @@ struct PlaceOthers : Visitor {
     }
     layout.tied.push_back({use.gradient_offset, declared, use.size()});
     layout.gradients += use.size();
-  }
-
- private:
-  static void expect_scale(const char* what, float of_use, float of_source) {
-    if (of_use == 1.0f || of_use == of_source) return;
-    throw ArgumentError(text("a weight that modules share by a tie has one ", what,
-                             ": where it is declared it is scaled by ", of_source,
-                             ", where it is used again by ", of_use));
   }
 };
 
@@ -167,6 +147,33 @@ void place_trained(Module& module, ParameterLayout& layout) {
 template <class Module>
 void place_others(Module& module, ParameterLayout& layout) {
   detail::PlaceOthers visitor(layout);
+  visit_members(module, visitor);
+}
+
+namespace detail {
+
+struct PlaceGroups : Visitor {
+  std::vector<ParameterGroup>& groups;
+
+  explicit PlaceGroups(std::vector<ParameterGroup>& list) : groups(list) {}
+
+  [[gnu::noinline]] void parameter(const char*, const Parameter& p) {
+    if (!p.trained || p.size() == 0 || (p.rate_scale == 1.0f && p.decay_scale == 1.0f)) return;
+    const bool goes_on = !groups.empty() && groups.back().range.end == p.value_offset &&
+                         groups.back().rate_scale == p.rate_scale &&
+                         groups.back().decay_scale == p.decay_scale;
+    if (!goes_on) groups.push_back({{p.value_offset, 0}, p.rate_scale, p.decay_scale});
+    groups.back().range.end = p.value_offset + p.size();
+  }
+};
+
+}  // namespace detail
+
+//! Lists the groups of a module's parameters, which have their places, in place of those before.
+template <class Module>
+void place_groups(const Module& module, ParameterLayout& layout) {
+  layout.groups.clear();
+  detail::PlaceGroups visitor(layout.groups);
   visit_members(module, visitor);
 }
 

@@ -45,7 +45,8 @@ using StatePointers = std::array<float*, O::state_names.size()>;
 
 //! The same rule with its weight decay multiplied by a scale.
 //!
-//! **Errors.** ArgumentError where it has no `settings().weight_decay`, unless the scale is 1.
+//! **Errors.** ArgumentError unless it has a `settings().weight_decay` and can be made of such
+//! settings, or the scale is 1.
 template <Optimizer O>
 [[nodiscard]] O with_scaled_decay(const O& optimizer, double scale) {
   if (scale == 1.0) return optimizer;
@@ -55,7 +56,8 @@ template <Optimizer O>
     return O(settings);
   } else {
     throw ArgumentError(text("parameters scale the weight decay by ", scale,
-                             ", and the optimizer has none in its settings()"));
+                             ", and the optimizer has no settings() with a weight_decay, of which "
+                             "another can be made"));
   }
 }
 

@@ -36,7 +36,11 @@ class Objective {
     nn::place_others(model_, layout_);
     nn::place_others(loss_, layout_);
     nn::check_members(*this);
+    place_groups();
   }
+
+  //! Lists the groups of parameters; the functions of nn/parameter_groups.hpp call it.
+  void place_groups() { nn::place_groups(*this, layout_); }
 
   //! Shows the model, then the loss; see `nn::Module`.
   template <class Self, class Visit>

@@ -17,6 +17,7 @@
 #include <weft/comm/collectives.hpp>
 #include <weft/comm/communicator.hpp>
 #include <weft/core/error.hpp>
+#include <weft/core/fingerprint.hpp>
 #include <weft/nn/initialize.hpp>
 #include <weft/nn/parameter_layout.hpp>
 #include <weft/parallel/recipe.hpp>
@@ -54,10 +55,11 @@ template <class Objective>
     dropout += text(probability, " ");
   }
   facts.emplace_back("dropout", dropout);
-  for (const auto& [range, rate, decay] : objective.layout().groups) {
-    facts.emplace_back(text("parameters ", range.begin, " to ", range.end - 1),
-                       text("with the rate times ", rate, ", weight decay times ", decay));
+  Fingerprint trained;
+  for (const auto& [name, p] : nn::named_parameters(objective)) {
+    trained.add(name).add(std::uint64_t{p.trained}).add(p.rate_scale).add(p.decay_scale);
   }
+  facts.emplace_back("frozen parameters and groups", text(trained.value()));
   if constexpr (requires { objective.loss().criterion.smoothing; }) {
     facts.emplace_back("label smoothing", text(objective.loss().criterion.smoothing));
   }

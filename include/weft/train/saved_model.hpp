@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <map>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 #include <weft/core/chunks.hpp>
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
+#include <weft/core/shape.hpp>
 #include <weft/io/safetensors_file.hpp>
 #include <weft/io/safetensors_layout.hpp>
 #include <weft/nn/initialize.hpp>
@@ -27,26 +29,44 @@ namespace weft::train {
 
 namespace detail {
 
-//! The parameters of a module that are kept in a file. **Errors.** Error if one has no place.
-template <class Module>
-[[nodiscard]] std::vector<nn::NamedParameter> placed_parameters(const Module& module) {
-  auto parameters = saved_parameters(nn::named_parameters(module));
-  for (const auto& named : parameters) nn::detail::expect_placed(named.parameter);
+//! The parameters of a part of a model that are kept in a file.
+//!
+//! **Errors.** Error if there are none, or the whole does not have them, where they are placed.
+template <class Whole, class Part>
+[[nodiscard]] std::vector<nn::NamedParameter> parameters_of_part(const Whole& whole,
+                                                                 const Part& part) {
+  auto parameters = saved_parameters(nn::named_parameters(part));
+  if (parameters.empty()) {
+    throw Error("a part without parameters: a tied weight is where it is declared");
+  }
+  std::map<index_t, Shape> places;
+  for (const auto& [name, p] : nn::named_parameters(whole)) {
+    if (p.size() > 0) places.emplace(p.value_offset, p.shape);
+  }
+  for (const auto& [name, p] : parameters) {
+    nn::detail::expect_placed(p);
+    const auto found = places.find(p.value_offset);
+    if (p.size() > 0 && (found == places.end() || found->second != p.shape)) {
+      throw Error(text("a part's parameter \"", name, "\" of shape ", p.shape,
+                       " is none of this strategy's: the part is to be one of its objective()'s"));
+    }
+  }
   return parameters;
 }
 
-//! Reads all that a file keeps, under names that begin with `prefix`, of a module that has its
-//! place among these values.
-template <class Module>
-void read_model(const io::SafetensorsFile& file, const Module& module, std::span<float> values,
-                std::string_view prefix = "") {
+//! Reads all that a file keeps, under names that begin with `prefix`, of a part of a model that has
+//! these values.
+template <class Whole, class Part>
+void read_part(const io::SafetensorsFile& file, const Whole& whole, const Part& part,
+               std::span<float> values, std::string_view prefix = "") {
   if (is_state(file)) {
     throw FormatError(text(file.path(), ": is the state of a run, for load_state, and no model"));
   }
-  const auto parameters = placed_parameters(module);
+  const auto parameters = parameters_of_part(whole, part);
   const Range all[] = {{0, std::ssize(values)}};
   read_slices(file, parameters, prefix, all, [&](index_t i) { return values.data() + i; });
-  expect_tensors(file, "the model", std::ssize(parameters), prefix);
+  const bool is_whole = static_cast<const void*>(&whole) == static_cast<const void*>(&part);
+  expect_tensors(file, is_whole ? "the model" : "the part", std::ssize(parameters), prefix);
 }
 
 }  // namespace detail
@@ -55,12 +75,12 @@ void read_model(const io::SafetensorsFile& file, const Module& module, std::span
 //! under the names that they have in it. All ranks call it, and each writes its share.
 //!
 //! **Errors.** SystemError if the file cannot be written; an old one then stays as it was. Error if
-//! the part has no place, as a module that is not the objective's.
+//! the part has no parameters, or is none of this strategy's objective.
 template <class Strategy, class Module>
 void save_part(Strategy& strategy, const Module& part, const std::string& path,
                io::Metadata metadata) {
   metadata["format"] = "pt";
-  const auto parameters = detail::placed_parameters(part);
+  const auto parameters = detail::parameters_of_part(strategy.objective(), part);
   std::vector<io::TensorEntry> tensors;
   detail::append_tensors(tensors, parameters, "");
   const io::SafetensorsLayout layout(std::move(tensors), metadata);
@@ -95,7 +115,7 @@ template <class Module>
     nn::initialize(p, no_seed,
                    {values.data() + p.value_offset, static_cast<std::size_t>(p.size())});
   }
-  detail::read_model(file, module, values);
+  detail::read_part(file, module, module, values);
   return values;
 }
 
@@ -104,8 +124,8 @@ template <class Module>
 //! Of a file that has more, `prefix` is what precedes the names of the part's parameters in it:
 //! with "encoder." those of another model's encoder are read. Returns the file's metadata.
 //!
-//! **Errors.** As `load_model`; Error if the part has no place, as a module that is not the
-//! objective's.
+//! **Errors.** As `load_model`; Error if the part has no parameters, or is none of this strategy's
+//! objective.
 template <class Strategy, class Module>
 io::Metadata load_part(Strategy& strategy, const Module& part, const std::string& path,
                        std::string_view prefix = "") {
@@ -114,7 +134,7 @@ io::Metadata load_part(Strategy& strategy, const Module& part, const std::string
   std::vector<float> read = to_host(values);
   const auto metadata = try_together(strategy, [&] {
     const io::SafetensorsFile file(path);
-    detail::read_model(file, part, read, prefix);
+    detail::read_part(file, strategy.objective(), part, read, prefix);
     return file.metadata();
   });
   detail::check_same_file(strategy, metadata);
