@@ -7,9 +7,12 @@
 #include <weft/nn/embedding.hpp>
 #include <weft/nn/encoder.hpp>
 #include <weft/nn/generator.hpp>
+#include <weft/nn/initialize.hpp>
 #include <weft/nn/layer_stack.hpp>
+#include <weft/nn/linear.hpp>
 #include <weft/nn/sequential.hpp>
 #include <weft/parallel/chunked.hpp>
+#include <weft/parallel/data_parallel.hpp>
 #include <weft/parallel/distributed_data_parallel.hpp>
 #include <weft/parallel/gradient_accumulation.hpp>
 #include <weft/testing/small_translation.hpp>
@@ -114,6 +117,110 @@ TEST_CASE("ranks go through frozen layers once, with the bits of one device") {
     Cpu device;
     DistributedDataParallel<ModelOf<nn::Frozen<Before>>, Loss, Zero<3>> strategy(
         device, communicator, objective_of<nn::Frozen<Before>>(0.0f), optim::Adam(), recipe);
+    same[static_cast<std::size_t>(communicator.rank())] =
+        values_after_updates(strategy) == expected ? 1 : 0;
+  });
+  CHECK(same == std::vector<int>{1, 1, 1});
+}
+
+namespace {
+
+template <index_t layers>
+using Scorer =
+    nn::Sequential<nn::Embedding<C>, nn::LayerStack<Layer, layers, C, true>, nn::Linear<C, 1>>;
+
+//! A student, and beside it the teacher that it is to agree with.
+struct Lesson {
+  nn::Frozen<Scorer<3>> teacher;
+  Scorer<1> student;
+
+  template <class Self, class Visit>
+  static constexpr void members(Self& self, Visit&& visit) {
+    visit("teacher", self.teacher);
+    visit("student", self.student);
+  }
+
+  template <class D>
+  struct Output {
+    Rows<1, D> taught, learnt;
+    LayoutPointer<D> layout;
+  };
+  template <class D>
+  struct Saved {
+    Scorer<1>::Saved<D> student;
+  };
+
+  template <class D>
+  nn::Result<Output<D>, Saved<D>> forward(nn::Context<D>& ctx, const TokenSequences<D>& x) const {
+    auto taught = teacher.forward(ctx, x).output;
+    auto [learnt, saved] = student.forward(ctx, x);
+    return {{std::move(taught), std::move(learnt), x.layout}, {std::move(saved)}};
+  }
+  template <class D>
+  void backward(nn::Context<D>& ctx, Saved<D>&& saved, const Output<D>& dy) const {
+    student.backward(ctx, std::move(saved.student), dy.learnt);
+  }
+};
+
+//! The squared difference of what both say.
+struct Disagreement {
+  constexpr explicit Disagreement(const Lesson&) {}
+
+  template <class Self, class Visit>
+  static constexpr void members(Self&, Visit&&) {}
+
+  template <class D>
+  struct Saved {
+    Tensor<float, D> dlearnt;
+  };
+
+  template <class D>
+  nn::Result<parallel::LossSum, Saved<D>> forward(nn::Context<D>& ctx, const Lesson::Output<D>& y,
+                                                  const Tensor<token_t, D>&) const {
+    const index_t N = y.learnt.values.rows();
+    Saved<D> saved{ctx.empty({N, 1})};
+    const auto losses = ctx.empty({N, 1});
+    for (index_t n = 0; n < N; ++n) {
+      const float error = y.learnt.values.data()[n] - y.taught.values.data()[n];
+      losses.data()[n] = error * error;
+      saved.dlearnt.data()[n] = 2.0f * error;
+    }
+    const parallel::LaterLoss<D> sum{losses, {}, ops::ignore_nothing};
+    return {sum, std::move(saved)};
+  }
+  template <class D>
+  Lesson::Output<D> backward(nn::Context<D>&, Saved<D>&& saved,
+                             const LayoutPointer<D>& layout) const {
+    return {{}, {std::move(saved.dlearnt), layout}, layout};
+  }
+};
+
+auto lesson() {
+  const auto embedding = nn::Embedding<C>(small_vocabulary, 24, 0.0f);
+  const auto layer = Layer(nn::Dropouts::everywhere(0.1f));
+  return parallel::Objective<Lesson, Disagreement>(
+      Lesson{nn::Frozen(Scorer<3>(embedding, nn::LayerStack<Layer, 3, C, true>(layer), {})),
+             Scorer<1>(embedding, nn::LayerStack<Layer, 1, C, true>(layer), {})});
+}
+
+}  // namespace
+
+TEST_CASE("a student learns what a frozen teacher says, the same under every strategy") {
+  Cpu device;
+  GradientAccumulation<Lesson, Disagreement> single(device, lesson(), optim::Adam(), recipe);
+  const auto before = single.evaluate(Words{random_translations(60, 99)});
+  const auto expected = values_after_updates(single);
+  CHECK(single.evaluate(Words{random_translations(60, 99)}).loss.value() < before.loss.value());
+
+  const DeviceGroup<Cpu> devices(2, 1);
+  DataParallel<Lesson, Disagreement> parallel(devices, lesson(), optim::Adam(), recipe);
+  CHECK(values_after_updates(parallel) == expected);
+
+  std::vector<int> same(3);
+  comm::launch_threads(3, comm::Timeout(60), [&](comm::ThreadCommunicator& communicator) {
+    Cpu cpu;
+    DistributedDataParallel<Lesson, Disagreement, Zero<3>> strategy(cpu, communicator, lesson(),
+                                                                    optim::Adam(), recipe);
     same[static_cast<std::size_t>(communicator.rank())] =
         values_after_updates(strategy) == expected ? 1 : 0;
   });
