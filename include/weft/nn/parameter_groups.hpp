@@ -18,7 +18,13 @@ namespace weft::nn {
 
 namespace detail {
 
-//! Calls `f` with each parameter, and for an objective has the groups listed anew.
+//! Whether this is an objective, which lists the groups of its parameters.
+template <class Module>
+concept HasGroups = requires(Module& module) {
+  module.place_groups();
+};
+
+//! Calls `f` with each parameter, and has an objective list its groups anew.
 template <class Module, class F>
 constexpr void change_groups(Module& module, const F& f) {
   struct Change : Visitor {
@@ -28,7 +34,7 @@ constexpr void change_groups(Module& module, const F& f) {
   };
   Change visitor(f);
   visit_members(module, visitor);
-  if constexpr (requires { module.place_groups(); }) module.place_groups();
+  if constexpr (HasGroups<Module>) module.place_groups();
 }
 
 struct Freeze : Visitor {
@@ -53,6 +59,9 @@ constexpr void expect_scale(const char* function, float scale) {
 //! **Source.** PyTorch's `requires_grad_(False)`.
 template <class Module>
 constexpr void freeze(Module& module) {
+  static_assert(!detail::HasGroups<Module>,
+                "freeze is for a model before an Objective is made of it, whose parameters have "
+                "their places");
   detail::Freeze visitor;
   visit_members(module, visitor);
 }

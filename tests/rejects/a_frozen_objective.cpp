@@ -1,0 +1,13 @@
+// expect: freeze is for a model before an Objective is made of it
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/weft.hpp>
+
+using namespace weft;
+
+constexpr nn::TransformerShape shape{
+    .d_model = 8, .heads = 2, .d_ff = 8, .encoder_layers = 1, .decoder_layers = 1};
+using Objective =
+    parallel::Objective<nn::Transformer<shape>, Chunked<nn::Generator<shape>, nn::LabelSmoothing>>;
+
+void freeze_all(Objective& objective) { nn::freeze(objective); }
