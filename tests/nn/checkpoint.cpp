@@ -15,7 +15,6 @@
 #include <weft/parallel/pipe.hpp>
 #include <weft/parallel/schedule/gpipe.hpp>
 #include <weft/testing/small_translation.hpp>
-#include <weft/train/device_batch.hpp>
 
 #include <catch2/catch.hpp>
 
@@ -24,6 +23,8 @@
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "source_words.hpp"
 
 namespace checkpoint_tests {
 
@@ -36,19 +37,6 @@ using Layer = nn::EncoderLayer<24, 3, 40>;
 using Loss = Chunked<nn::BasicGenerator<24>, nn::LabelSmoothing>;
 template <class L>
 using ModelOf = nn::Sequential<nn::Embedding<24>, nn::LayerStack<L, 6, 24, true>>;
-
-//! The source's words, each its own label.
-struct Words {
-  data::TranslationBatch batch;
-
-  [[nodiscard]] index_t size() const { return batch.size(); }
-  [[nodiscard]] std::uint64_t fingerprint() const { return batch.source.fingerprint(); }
-  [[nodiscard]] parallel::MicroBatch<TokenSequences<Cpu>, Cpu> part(Cpu& device,
-                                                                    Range range) const {
-    auto input = train::to_sequences(device, batch.source, range);
-    return {input, input.ids};
-  }
-};
 
 template <class L>
 auto objective_of() {
@@ -66,7 +54,7 @@ std::pair<std::vector<float>, index_t> trained() {
   GradientAccumulation<ModelOf<L>, Loss> strategy(device, objective_of<L>(), optim::Adam(),
                                                   {.micro_batches = 2});
   for (std::uint32_t update = 0; update < 5; ++update) {
-    (void)strategy.step(Words{random_translations(400, update)}, 0.003);
+    (void)strategy.step(SourceWords{random_translations(400, update)}, 0.003);
   }
   return {to_host(strategy.state().values()), device.memory().statistics().peak};
 }
@@ -92,7 +80,7 @@ TEST_CASE("a stack that is computed again as a whole may have parameters that ra
   const parallel::Recipe recipe{.seed = 5, .lanes = 2, .micro_batches = 3};
   const auto learnt = [](auto& strategy) {
     for (std::uint32_t update = 0; update < 3; ++update) {
-      (void)strategy.step(Words{random_translations(9, update)}, 0.003);
+      (void)strategy.step(SourceWords{random_translations(9, update)}, 0.003);
     }
     [[maybe_unused]] const auto whole = strategy.whole_values();
     return to_host(strategy.state().values());
@@ -127,7 +115,7 @@ TEST_CASE("nor in those of a pipeline's stages, nor in what a tied generator fin
     GradientAccumulation<Model, Tied> strategy(
         device, parallel::Objective<Model, Tied>(Model(first, last), nn::LabelSmoothing(0.1f)),
         optim::Adam(), {.micro_batches = 2});
-    (void)strategy.step(Words{random_translations(9, 1)}, 0.003);
+    (void)strategy.step(SourceWords{random_translations(9, 1)}, 0.003);
     std::vector<std::pair<std::string, index_t>> places;
     for (const auto& [name, p] : nn::named_parameters(strategy.objective())) {
       places.emplace_back(name, p.value_offset);

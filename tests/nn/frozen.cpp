@@ -16,7 +16,6 @@
 #include <weft/parallel/distributed_data_parallel.hpp>
 #include <weft/parallel/gradient_accumulation.hpp>
 #include <weft/testing/small_translation.hpp>
-#include <weft/train/device_batch.hpp>
 
 #include <catch2/catch.hpp>
 
@@ -27,6 +26,8 @@
 #include <type_traits>
 #include <utility>
 #include <vector>
+
+#include "source_words.hpp"
 
 namespace frozen_tests {
 
@@ -43,19 +44,6 @@ using ModelOf = nn::Sequential<First, Layer, nn::LayerNorm<C>>;
 using Loss = Chunked<nn::BasicGenerator<C>, nn::LabelSmoothing>;
 constexpr parallel::Recipe recipe{.seed = 2, .lanes = 3, .micro_batches = 3};
 
-//! The source's words, each its own label.
-struct Words {
-  data::TranslationBatch batch;
-
-  [[nodiscard]] index_t size() const { return batch.size(); }
-  [[nodiscard]] std::uint64_t fingerprint() const { return batch.source.fingerprint(); }
-  [[nodiscard]] parallel::MicroBatch<TokenSequences<Cpu>, Cpu> part(Cpu& device,
-                                                                    Range range) const {
-    auto input = train::to_sequences(device, batch.source, range);
-    return {input, input.ids};
-  }
-};
-
 //! With so much dropout in the layers that are frozen.
 template <class First>
 auto objective_of(float dropout) {
@@ -71,7 +59,7 @@ auto objective_of(float dropout) {
 template <class Strategy>
 std::vector<float> values_after_updates(Strategy& strategy) {
   for (std::uint32_t update = 0; update < 4; ++update) {
-    (void)strategy.step(Words{random_translations(60, update)}, 0.003);
+    (void)strategy.step(SourceWords{random_translations(60, update)}, 0.003);
   }
   [[maybe_unused]] const auto whole = strategy.whole_values();
   return to_host(strategy.state().values());
@@ -208,9 +196,10 @@ auto lesson() {
 TEST_CASE("a student learns what a frozen teacher says, the same under every strategy") {
   Cpu device;
   GradientAccumulation<Lesson, Disagreement> single(device, lesson(), optim::Adam(), recipe);
-  const auto before = single.evaluate(Words{random_translations(60, 99)});
+  const auto before = single.evaluate(SourceWords{random_translations(60, 99)});
   const auto expected = values_after_updates(single);
-  CHECK(single.evaluate(Words{random_translations(60, 99)}).loss.value() < before.loss.value());
+  CHECK(single.evaluate(SourceWords{random_translations(60, 99)}).loss.value() <
+        before.loss.value());
 
   const DeviceGroup<Cpu> devices(2, 1);
   DataParallel<Lesson, Disagreement> parallel(devices, lesson(), optim::Adam(), recipe);
