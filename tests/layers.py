@@ -13,6 +13,8 @@
 6. core/version.hpp has the version of the project in meson.build, as text and as numbers.
 7. No .hpp asks whether nvcc compiles it, but those of MAY_ASK_FOR_NVCC: a class that did would be
    another in the sources of the same program that another compiler takes.
+8. No line begins with an identifier `module` or `import`: C++20 reads some such lines as directives,
+   and nvcc warns of the others.
 """
 import pathlib
 import re
@@ -47,6 +49,7 @@ OPENING = ("// SPDX-FileCopyrightText: 2026 The weft authors",
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 IF_NVCC = re.compile(r"^\s*#.*\b(__CUDACC__|__NVCC__)\b")
+LIKE_DIRECTIVE = re.compile(r"^\s*(module|import)\b")
 
 
 def allowed(folder: str) -> FrozenSet[str]:
@@ -75,6 +78,8 @@ def header_faults(root: pathlib.Path, header: pathlib.Path) -> List[str]:
         if (header.suffix == ".hpp" and str(relative) not in MAY_ASK_FOR_NVCC
                 and IF_NVCC.match(line)):
             fault(number, "must be the same for nvcc and for other compilers: they share programs")
+        if like := LIKE_DIRECTIVE.match(line):
+            fault(number, f"begins with '{like[1]}', as a directive of C++20 does")
         match = INCLUDE.match(line)
         if not match:
             continue

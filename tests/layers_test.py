@@ -95,6 +95,13 @@ class Layers(unittest.TestCase):
         self.assertEqual(self.faults({"include/weft/core/host_device.hpp": asks,
                                       "include/weft/core/trace.cuh": asks}), [])
 
+    def test_a_line_like_a_directive(self):
+        calls = HEAD + "void f(Module& module) {\n  module.begin();\n}\n"
+        self.assert_one(self.faults({"include/weft/core/shape.hpp": calls}),
+                        "include/weft/core/shape.hpp:6", "'module'")
+        self.assertEqual(self.faults({
+            "include/weft/core/shape.hpp": calls.replace("  module", "  modules")}), [])
+
     def test_the_opening_lines(self):
         for missing in HEAD.splitlines():
             text = "\n".join(line for line in HEAD.splitlines() if line != missing)

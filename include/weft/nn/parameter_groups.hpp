@@ -20,8 +20,8 @@ namespace detail {
 
 //! Whether this is an objective, which lists the groups of its parameters.
 template <class Module>
-concept HasGroups = requires(Module& module) {
-  module.place_groups();
+concept HasGroups = requires(Module& objective) {
+  objective.place_groups();
 };
 
 //! Calls `f` with each parameter, and has an objective list its groups anew.
