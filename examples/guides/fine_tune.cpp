@@ -128,49 +128,9 @@ double rate(index_t update) {
 // [rate]
 
 // [average]
-//! A moving average of all parameters. With ranks, each makes one and calls it.
-template <class Strategy>
-class Average {
- public:
-  Average(Strategy& train, float decay) : train_(&train), decay_(decay), mean_(values()) {}
+using Averaging = optim::MovingAverage<optim::AdamW>;
 
-  //! After each update.
-  void update() {
-    const auto now = values();
-    for (std::size_t i = 0; i < mean_.size(); ++i)
-      mean_[i] += (1.0f - decay_) * (now[i] - mean_[i]);
-  }
-
-  //! Calls `f()` with the average in the place of the parameters.
-  template <class F>
-  void use(const F& f) {
-    [[maybe_unused]] const auto whole = train_->whole_values();
-    const auto now = values();
-    set(mean_);
-    try {
-      f();
-    } catch (...) {
-      set(now);
-      throw;
-    }
-    set(now);
-  }
-
- private:
-  [[nodiscard]] std::vector<float> values() const {
-    [[maybe_unused]] const auto whole = train_->whole_values();
-    return to_host(train_->state().read_values());
-  }
-  void set(const std::vector<float>& numbers) {
-    const auto& all = train_->state().values();
-    all.device().upload(all.data(), numbers.data(), all.size() * index_t{sizeof(float)});
-    all.device().synchronize();
-  }
-
-  Strategy* train_;
-  float decay_;
-  std::vector<float> mean_;
-};
+Averaging optimizer() { return Averaging(optim::AdamW(), /*decay=*/0.9); }
 // [average]
 
 //! What training from the tagger's parameters ends with.
@@ -185,16 +145,15 @@ template <class Strategy>
 Ended fine_tune(Strategy& train, const std::string& from, const std::string& to) {
   // [train]
   train::load_part(train, std::get<0>(train.objective().model().modules), from);
-  Average average(train, 0.9f);
   for (unsigned update = 0; update < 100; ++update) {
     (void)train.step(sentences(64, update, /*whole=*/true), rate(train.state().updates() + 1));
-    average.update();
   }
-  average.use([&] { train::save_model(train, to, {}); });
+  parallel::with_average(train, [&] { train::save_model(train, to, {}); });
   // [train]
   const auto test = sentences(200, 1'000, /*whole=*/true);
   Ended ended;
-  average.use([&] {
+  parallel::with_average(train, [&] {
+    [[maybe_unused]] const auto whole = train.whole_values();
     ended.average = to_host(train.state().read_values());
     const auto predicted = train::predict(train, test);
     index_t count = 0;
@@ -216,8 +175,7 @@ int main() {
 
   const parallel::Recipe recipe{.seed = 1, .lanes = 3, .micro_batches = 3, .clip_norm = 1.0};
   Cpu device;
-  GradientAccumulation<Sentences, Loss, optim::AdamW> one(device, objective(), optim::AdamW(),
-                                                          recipe);
+  GradientAccumulation<Sentences, Loss, Averaging> one(device, objective(), optimizer(), recipe);
   const Ended ended = fine_tune(one, tagger, model);
   std::printf("at least 95 of 100 sentences are right: %s\n", said(ended.right >= 0.95));
 
@@ -235,8 +193,8 @@ int main() {
   std::vector<int> same(3);
   comm::launch_threads(3, comm::default_timeout, [&](comm::ThreadCommunicator& rank) {
     Cpu cpu;
-    DistributedDataParallel<Sentences, Loss, Zero<3>, optim::AdamW> train(cpu, rank, objective(),
-                                                                          optim::AdamW(), recipe);
+    DistributedDataParallel<Sentences, Loss, Zero<3>, Averaging> train(cpu, rank, objective(),
+                                                                       optimizer(), recipe);
     same[static_cast<std::size_t>(rank.rank())] = fine_tune(train, tagger, model) == ended ? 1 : 0;
   });
   std::printf("three ranks end with the bits of one device: %s\n",

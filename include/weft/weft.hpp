@@ -36,12 +36,14 @@
 #include <weft/nn/sequential.hpp>
 #include <weft/nn/transformer.hpp>
 #include <weft/optim/adam.hpp>
+#include <weft/optim/moving_average.hpp>
 #include <weft/optim/schedules.hpp>
 #include <weft/optim/sgd.hpp>
 #include <weft/parallel/chunked.hpp>
 #include <weft/parallel/data_parallel.hpp>
 #include <weft/parallel/gradient_accumulation.hpp>
 #include <weft/parallel/primitives.hpp>
+#include <weft/parallel/with_average.hpp>
 #include <weft/tensor/tensor.hpp>
 #include <weft/train/device_batch.hpp>
 #include <weft/train/predict.hpp>

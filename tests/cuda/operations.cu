@@ -512,7 +512,7 @@ TEST_CASE("sums of columns that are read four at a time have the bits of those r
   }
 }
 
-TEST_CASE("Adam and SGD make the updates of a processor") {
+TEST_CASE("Adam, SGD and averages make the updates of a processor") {
   constexpr index_t n = 3 * ops::block_size + 17;
   CHECK(device_difference([&](auto& device) {
           const auto gradients = random_tensor(device, {n}, 1),
@@ -526,7 +526,10 @@ TEST_CASE("Adam and SGD make the updates of a processor") {
           const ops::SgdStep sgd{0.5f, 0.1f, 0.0f, 0.01f, true, false};
           ops::sgd_update(device, sgd, n, 1, ops::block_count(n), gradients.data(), others.data(),
                           nullptr);
-          return std::vector{values, m, v, others};
+          const auto averages = random_tensor(device, {n}, 6);
+          ops::average_update(device, 0.3f, nullptr, n, 1, ops::block_count(n), values.data(),
+                              averages.data());
+          return std::vector{values, m, v, others, averages};
         }) == "");
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cmath>
+#include <limits>
 #include <tuple>
 #include <type_traits>
 #include <utility>
@@ -297,6 +298,58 @@ TEST_CASE("passes read the values that somebody wrote between two updates") {
   CHECK_FALSE(train.evaluate(train::DeviceBatch(batch)).loss.value() == before);
   begin_anew();
   CHECK(train.evaluate(train::DeviceBatch(batch)).loss.value() == before);
+}
+
+TEST_CASE("a GPU averages the values after each update, and reads the average in their place") {
+  using Average = std::vector<float>;
+  const auto trained = [](int devices, bool graphs) {
+    const DeviceGroup<Cuda> group(devices);
+    for (int index = 0; index < devices; ++index) {
+      group[index].set_product_precision(ProductPrecision::bfloat16);
+      group[index].set_graphs(graphs);
+    }
+    DataParallel<SmallModel, SmallLoss, optim::MovingAverage<optim::Adam>, Cuda> train(
+        group, small_objective(), optim::MovingAverage(optim::Adam(), 0.75), recipe);
+    const auto batch = random_translations(13, 0);
+    const auto loss = [&] { return train.evaluate(train::DeviceBatch(batch)).loss.value(); };
+    std::vector<double> sum(static_cast<std::size_t>(train.objective().layout().trained));
+    double weights = 0.0;
+    for (std::uint32_t update = 0; update < 6; ++update) {
+      static_cast<void>(train.step(train::DeviceBatch(random_translations(13, update)), 0.003));
+      weights = weights * 0.75 + 1.0;
+      const auto values = to_host(train.state().read_values());
+      for (std::size_t i = 0; i < sum.size(); ++i) sum[i] = sum[i] * 0.75 + double{values[i]};
+    }
+    const Average average = to_host(train.state().average());
+    double furthest = 0.0;  // three roundings an update, of values that Adam moves by 0.02
+    for (std::size_t i = 0; i < sum.size(); ++i) {
+      const double size = 2 * (std::abs(double{average[i]}) + 0.02);
+      furthest = std::max(furthest, std::abs(double{average[i]} - sum[i] / weights) / size);
+    }
+    CHECK(furthest < 18 * 0x1p-24);
+
+    const auto values = to_host(train.state().read_values());
+    const double before = loss();
+    double of_average = 0.0;
+    parallel::with_average(train, [&] {
+      of_average = loss();
+      const auto stands_there = to_host(train.state().read_values());
+      CHECK(std::equal(average.begin(), average.end(), stands_there.begin()));
+    });
+    CHECK(of_average != before);
+    CHECK(to_host(train.state().read_values()) == values);
+    CHECK(loss() == before);
+
+    const float not_a_number = std::numeric_limits<float>::quiet_NaN();
+    group[0].upload(train.state().values().data(), &not_a_number, sizeof(float));
+    REQUIRE(train.step(train::DeviceBatch(batch), 0.003).skipped);
+    CHECK(to_host(train.state().average()) == average);
+    return average;
+  };
+  const Average expected = trained(1, false);
+  CHECK(trained(1, true) == expected);
+  CHECK(trained(3, false) == expected);
+  CHECK(trained(3, true) == expected);
 }
 
 TEST_CASE("a GPU skips updates whose gradient is infinite in float16, until the scale fits") {

@@ -3,6 +3,7 @@
 #include <weft/train/trainer.hpp>
 #include <weft/train/translation_data.hpp>
 
+#include <weft/optim/moving_average.hpp>
 #include <weft/optim/schedules.hpp>
 
 #include <catch2/catch.hpp>
@@ -305,6 +306,52 @@ TEST_CASE("the validation loss is per token over the whole set, without dropout"
   // The same rows in other batches: their products round otherwise.
   CHECK(trainer.validate() == Approx(sum.loss.value() / static_cast<double>(all.target_tokens())));
   CHECK(trainer.validate() == trainer.validate());
+}
+
+TEST_CASE("a moving average is what is validated and saved; training goes on from the parameters") {
+  const TemporaryFolder folder;
+  const TrainerSettings settings{.max_epochs = 2, .averaged_epochs = 2};
+  const auto run = [&](auto& one, Course& course, const std::string& name,
+                       index_t interrupt_after) {
+    auto hooks = course.hooks(interrupt_after);
+    hooks.score = [&] {
+      return one.strategy.evaluate(DeviceBatch(random_translations(5, 9))).loss.value();
+    };
+    auto trainer = course.trainer(one.strategy, folder.path(name), settings, std::move(hooks));
+    if (interrupt_after == 0) trainer.resume();
+    return trainer.run();
+  };
+  using Averaging = optim::MovingAverage<optim::Adam>;
+  Course plain, averaged;
+  OneDevice<> by_adam;
+  OneDevice<Averaging> one;
+  REQUIRE(run(by_adam, plain, "plain", -1) == Ended::max_epochs);
+  REQUIRE(run(one, averaged, "whole", -1) == Ended::max_epochs);
+  const auto values = contents_of(one.strategy).buffers[0];
+  CHECK(values == contents_of(by_adam.strategy).buffers[0]);
+  CHECK(averaged.log.losses == plain.log.losses);
+
+  auto average = to_host(one.strategy.state().average());
+  average.insert(average.end(), values.begin() + std::ssize(average), values.end());
+  const auto saved = folder.path("whole") + "/epoch-2.safetensors";
+  CHECK(values_in(saved) == average);
+  OneDevice<> other;
+  load_model(other.strategy, saved);
+  const auto trainer = [&](auto& strategy) {
+    return averaged.trainer(strategy, folder.path("validation"), {}, {});
+  };
+  const double loss = trainer(other.strategy).validate();
+  CHECK(trainer(one.strategy).validate() == loss);
+  CHECK(std::get<5>(averaged.log.epochs[1]) == loss);
+  CHECK(std::get<6>(averaged.log.epochs[1]) ==
+        other.strategy.evaluate(DeviceBatch(random_translations(5, 9))).loss.value());
+
+  Course course;
+  OneDevice<Averaging> first, second;
+  REQUIRE(run(first, course, "interrupted", 6) == Ended::interrupted);
+  REQUIRE(run(second, course, "interrupted", 0) == Ended::max_epochs);
+  CHECK(course.log == averaged.log);
+  CHECK(files_in(folder.path("interrupted")) == files_in(folder.path("whole")));
 }
 
 TEST_CASE("training ends when the validation loss has not improved for as long as patience says") {

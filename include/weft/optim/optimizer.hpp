@@ -43,14 +43,24 @@ concept Optimizer = requires(const O& optimizer) {
 template <class O>
 using StatePointers = std::array<float*, O::state_names.size()>;
 
-//! The same rule with its weight decay multiplied by a scale.
+//! Whether one of an optimizer's buffers is a moving average of the parameters, as
+//! `optim::MovingAverage` has it: buffer `average_buffer`.
+template <class O>
+concept KeepsAverage = requires {
+  { O::average_buffer } -> std::convertible_to<std::size_t>;
+};
+
+//! The same rule with its weight decay multiplied by a scale; one that wraps another says itself
+//! how, by a member of this name.
 //!
 //! **Errors.** ArgumentError unless it has a `settings().weight_decay` and can be made of such
 //! settings, or the scale is 1.
 template <Optimizer O>
 [[nodiscard]] O with_scaled_decay(const O& optimizer, double scale) {
   if (scale == 1.0) return optimizer;
-  if constexpr (requires { O(optimizer.settings()).settings().weight_decay; }) {
+  if constexpr (requires { O(optimizer.with_scaled_decay(scale)); }) {
+    return optimizer.with_scaled_decay(scale);
+  } else if constexpr (requires { O(optimizer.settings()).settings().weight_decay; }) {
     auto settings = optimizer.settings();
     settings.weight_decay *= scale;
     return O(settings);

@@ -101,6 +101,7 @@ class DataParallel : public OneProcess {
   template <class B>
   StepReport step(const B& batch, double rate) {
     static_assert(sizeof(BatchRequirements<B, Model, Loss, D>) > 0);
+    state_.expect_not_averaged("step");
     const auto turn = batches_.begin(recipe_, state_.loads());
     const auto values = replicated_values();
     on_devices([&](D&, int index) {

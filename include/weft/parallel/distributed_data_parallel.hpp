@@ -119,7 +119,8 @@ class DistributedDataParallel : public OverRanks<C> {
   template <class B>
   StepReport step(const B& batch, double rate) {
     static_assert(sizeof(RankBatchRequirements<B, Model, Loss, D>) > 0);
-    this->expect_no_whole();
+    this->expect_no_whole("step");
+    state_.expect_not_averaged("step");
     const auto turn = batches_.begin(recipe_, state_.loads());
     turn.given().add(batch);
     const index_t number = state_.steps();
@@ -137,7 +138,7 @@ class DistributedDataParallel : public OverRanks<C> {
           on_all, recipe_, exchange_.sums(), squares,
           total_over_ranks(*communicator_, *device_, turn.all_losses(), number, turn.given(), rate),
           rate);
-      if (replicates_sharded_values() && !made.skipped) exchange_.gather(state_.values().data());
+      if (!made.skipped) share_values();
       return made;
     });
     report.exposed_s = exchange_.take_exposed_s();
@@ -178,6 +179,17 @@ class DistributedDataParallel : public OverRanks<C> {
   //! While what this returns lives, `state().values()` has all parameters. All ranks ask.
   using Whole = WholeValues<DistributedDataParallel>;
   [[nodiscard]] Whole whole_values() { return Whole(*this); }
+
+  //! Brings the parameters that this rank updates, as `state().values()` has them, to all that read
+  //! them, as `step` does. All ranks call it.
+  //!
+  //! **Errors.** Error while what `whole_values` returned lives.
+  void share_values() {
+    this->expect_no_whole("share_values");
+    this->together([&] {
+      if (replicates_sharded_values()) exchange_.gather(state_.values().data());
+    });
+  }
 
   //! The values that this rank writes into files, as it does the optimizer's state for them: its
   //! shard. Where every rank has all, and of what no rank updates, the first one writes all.

@@ -67,6 +67,7 @@ class GradientAccumulation : public OneProcess {
   template <class B>
   StepReport step(const B& batch, double rate) {
     static_assert(sizeof(BatchRequirements<B, Model, Loss, D>) > 0);
+    state_.expect_not_averaged("step");
     const auto turn = batches_.begin(recipe_, state_.loads());
     runner_.run(recipe_, {0, recipe_.lanes}, batch, turn.is_first(), state_.read_values().data(),
                 turn.key(recipe_.seed, state_.steps()), turn.losses(), state_.loss_scale().value(),

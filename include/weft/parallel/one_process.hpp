@@ -21,6 +21,9 @@ struct OneProcess {
   struct Whole {};
   [[nodiscard]] static constexpr Whole whole_values() { return {}; }
 
+  //! Nobody else reads the parameters that are updated here.
+  static constexpr void share_values() {}
+
   //! Whether it is so on any rank.
   [[nodiscard]] static constexpr bool on_any_rank(bool here) { return here; }
 

@@ -167,6 +167,10 @@ class OverRanks {
   //! Throws on all ranks unless all have the same facts. All ranks ask.
   void check_same(const comm::Facts& facts) { comm::check_same(*communicator_, facts); }
 
+  //! Brings the parameters that a rank updates to all that read them: nothing, unless the strategy
+  //! says otherwise, as every rank updates all of them.
+  static constexpr void share_values() {}
+
   //! What `f()` returns, as `end_all_on_failure`: for what every rank does a part of.
   template <class F>
   decltype(auto) together(const F& f) {
@@ -174,13 +178,13 @@ class OverRanks {
   }
 
  protected:
-  //! **Errors.** Error while `whole_values` holds parameters, which an update would leave as they
+  //! **Errors.** Error while `whole_values` holds parameters, which new ones would leave as they
   //! were.
-  void expect_no_whole() const {
+  void expect_no_whole(const char* function) const {
     if (wholes_ == 0) return;
-    throw Error(
-        "step: what whole_values() returned still lives, and an update would not reach the "
-        "parameters that it holds: let its scope end before");
+    throw Error(text(function,
+                     ": what whole_values() returned still lives, and an update would not reach "
+                     "the parameters that it holds: let its scope end before"));
   }
 
   //! The first values of rank 0: other machines may round logarithms and cosines otherwise.

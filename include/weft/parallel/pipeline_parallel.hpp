@@ -143,7 +143,8 @@ class PipelineParallel : public OverRanks<C> {
   template <class B>
   StepReport step(const B& batch, double rate) {
     static_assert(sizeof(RankBatchRequirements<B, Model, Loss, D>) > 0);
-    this->expect_no_whole();
+    this->expect_no_whole("step");
+    state_.expect_not_averaged("step");
     const auto turn = batches_.begin(recipe_, state_.loads());
     turn.given().add(batch);
     const index_t number = state_.steps();
@@ -159,10 +160,7 @@ class PipelineParallel : public OverRanks<C> {
           on_all, recipe_, gradients_.data(), squares,
           total_over_ranks(*communicator_, *device_, turn.all_losses(), number, turn.given(), rate),
           rate);
-      if (!made.skipped) {
-        if (shard != Shard::nothing) exchange_.gather(state_.values().data());
-        move_tied_values();
-      }
+      if (!made.skipped) share_values();
       return made;
     });
     report.exposed_s = runner_.take_exposed_s() + exchange_.take_exposed_s();
@@ -207,6 +205,20 @@ class PipelineParallel : public OverRanks<C> {
   //! While what this returns lives, `state().values()` has all parameters. All ranks ask.
   using Whole = WholeValues<PipelineParallel>;
   [[nodiscard]] Whole whole_values() { return Whole(*this); }
+
+  //! Brings the parameters that this rank updates, as `state().values()` has them, to all that read
+  //! them, as `step` does. All ranks call it.
+  //!
+  //! **Errors.** Error while what `whole_values` returned lives.
+  void share_values() {
+    this->expect_no_whole("share_values");
+    this->together([&] {
+      if (shard != Shard::nothing) exchange_.gather(state_.values().data());
+      for_tied([&](const nn::TiedGradient& use, int user, int owner) {
+        move(owner, user, state_.values().data() + use.to, use.size, "a shared weight");
+      });
+    });
+  }
 
   //! The values that this rank writes into files, as it does the optimizer's state for them: those
   //! of its stages, by the first replica unless replicas have shards. What no rank updates, the
@@ -356,13 +368,6 @@ class PipelineParallel : public OverRanks<C> {
   void move_tied_gradients() {
     for_tied([&](const nn::TiedGradient& use, int user, int owner) {
       move(user, owner, gradients_.data() + use.from, use.size, "a shared weight's gradient");
-    });
-  }
-
-  //! Brings the values of shared weights to where they are used.
-  void move_tied_values() {
-    for_tied([&](const nn::TiedGradient& use, int user, int owner) {
-      move(owner, user, state_.values().data() + use.to, use.size, "a shared weight");
     });
   }
 

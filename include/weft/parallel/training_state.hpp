@@ -61,6 +61,7 @@ class TrainingState {
         layout_(&layout),
         groups_(groups_of(layout, optimizer)),
         owned_(std::move(owned)),
+        present_(present.value_or(std::vector<Range>{{0, layout.values}})),
         values_(present ? part_on_device(device, values, *present)
                         : to_device<float>(device, values, {layout.values})),
         block_sums_(device, {ops::block_count(layout.trained)}),
@@ -105,6 +106,8 @@ class TrainingState {
   [[nodiscard]] const Tensor<float, D>& buffer(std::size_t i) const { return state_[i]; }
   //! The parameters that are updated here.
   [[nodiscard]] const std::vector<Range>& owned() const { return owned_; }
+  //! The values that have memory here all the time.
+  [[nodiscard]] const std::vector<Range>& present() const { return present_; }
   //! Where an owned parameter's element is in a buffer.
   [[nodiscard]] index_t place_of(index_t parameter) const {
     index_t place = 0;
@@ -118,6 +121,23 @@ class TrainingState {
   void set_buffer(std::size_t i, std::span<const float> elements) {
     state_[i].device().upload(state_[i].data(), elements.data(),
                               static_cast<index_t>(elements.size_bytes()));
+  }
+  //! Whether the optimizer keeps a moving average of the parameters.
+  static constexpr bool keeps_average = optim::KeepsAverage<Optimizer>;
+  //! That average, of the owned parameters.
+  [[nodiscard]] const Tensor<float, D>& average() const requires(keeps_average) {
+    return state_[Optimizer::average_buffer];
+  }
+  //! Whether `values()` are that average for the time being, and no parameters to go on from.
+  [[nodiscard]] bool is_averaged() const { return is_averaged_; }
+  //! Says so, or no longer.
+  void set_averaged(bool is_averaged) { is_averaged_ = is_averaged; }
+  //! **Errors.** Error, for a function that reads or changes the parameters, while they are.
+  void expect_not_averaged(const char* function) const {
+    if (!is_averaged_) return;
+    throw Error(text(function,
+                     ": inside with_average, where the parameters' moving average stands in their "
+                     "place: call it before or after"));
   }
   //! Its name in saved states.
   [[nodiscard]] static std::string_view buffer_name(std::size_t i) {
@@ -351,6 +371,7 @@ class TrainingState {
   const nn::ParameterLayout* layout_;
   std::vector<Group> groups_;
   std::vector<Range> owned_;
+  std::vector<Range> present_;
   Tensor<float, D> values_;
   mutable ops::Factor<D> rounded_;  // of values_, where it was asked for
   mutable bool rounded_is_current_ = false;
@@ -360,6 +381,7 @@ class TrainingState {
   index_t updates_ = 0;
   index_t skipped_ = 0;
   index_t loads_ = 0;
+  bool is_averaged_ = false;
 };
 
 }  // namespace weft::parallel

@@ -129,6 +129,7 @@ template <class Module>
 template <class Strategy, class Module>
 io::Metadata load_part(Strategy& strategy, const Module& part, const std::string& path,
                        std::string_view prefix = "") {
+  strategy.state().expect_not_averaged("load_part");
   [[maybe_unused]] const auto whole = strategy.whole_values();
   const auto& values = strategy.state().values();
   std::vector<float> read = to_host(values);

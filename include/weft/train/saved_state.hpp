@@ -136,6 +136,7 @@ ReadState read_state(const Strategy& strategy, const std::string& path) {
 template <class Strategy>
 void save_state(Strategy& strategy, const std::string& path, io::Metadata metadata) {
   const auto& state = strategy.state();
+  state.expect_not_averaged("save_state");
   const auto parameters = detail::saved_parameters(nn::named_parameters(strategy.objective()));
   const auto trained = detail::trained_parameters(parameters);
   std::vector<io::TensorEntry> tensors;
@@ -178,6 +179,7 @@ void save_state(Strategy& strategy, const std::string& path, io::Metadata metada
 //! comm::RanksDiffer if ranks read files with other metadata. Nothing is changed then, on any rank.
 template <class Strategy>
 io::Metadata load_state(Strategy& strategy, const std::string& path) {
+  strategy.state().expect_not_averaged("load_state");
   [[maybe_unused]] const auto whole = strategy.whole_values();
   const auto read = try_together(strategy, [&] { return detail::read_state(strategy, path); });
   detail::check_same_file(strategy, read.metadata);

@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include <weft/core/clock.hpp>
@@ -26,6 +27,7 @@
 #include <weft/parallel/loss_sum.hpp>
 #include <weft/parallel/objective.hpp>
 #include <weft/parallel/recipe.hpp>
+#include <weft/parallel/with_average.hpp>
 #include <weft/train/early_stopping.hpp>
 #include <weft/train/process_usage.hpp>
 #include <weft/train/run_folder.hpp>
@@ -64,7 +66,8 @@ concept TrainingData = requires(const T& data, const typename T::Batch& batch,
 //!
 //! After every epoch the run's state is saved, the model validated, and the state saved with what
 //! that found; the best model so far is kept, as are the last few. So it is where `max_updates`
-//! ends a run within an epoch. A run that was saved goes on with the same bits.
+//! ends a run within an epoch. A run that was saved goes on with the same bits. With an optimizer
+//! that keeps a moving average of the parameters, that is the model that is validated and saved.
 template <class Strategy, class Schedule, class Data>
 class Trainer {
   static_assert(TrainingData<Data>,
@@ -189,9 +192,11 @@ class Trainer {
   //! **Errors.** DataError if none of its labels counts.
   [[nodiscard]] double validate() {
     parallel::LossSum sum;
-    named([&] {
-      data_.for_validation([&](const typename Data::Batch& batch) {
-        sum += strategy_->evaluate(Data::on_device(batch));
+    with_model([&] {
+      named([&] {
+        data_.for_validation([&](const typename Data::Batch& batch) {
+          sum += strategy_->evaluate(Data::on_device(batch));
+        });
       });
     });
     return mean_of(sum, "the validation set");
@@ -202,6 +207,16 @@ class Trainer {
   [[nodiscard]] static double mean_of(const parallel::LossSum& sum, const char* labels) {
     if (sum.tokens.value() == 0) throw DataError(text("trainer: no label of ", labels, " counts"));
     return mean(sum.loss, sum.tokens).value();
+  }
+
+  //! Calls `f()` with what is validated and saved as a model in the place of the parameters.
+  template <class F>
+  void with_model(const F& f) {
+    if constexpr (std::remove_cvref_t<decltype(strategy_->state())>::keeps_average) {
+      parallel::with_average(*strategy_, f);
+    } else {
+      f();
+    }
   }
 
   //! What `f` returns. **Errors.** What it throws; a NotFiniteError also says in which module, on
@@ -299,8 +314,10 @@ class Trainer {
       report.exposed_share = exposed_seconds_ / epoch_seconds_;
     }
     report.usage = usage_.take(*strategy_);
-    report.valid_loss = validate();
-    if (hooks_.score) report.valid_score = score_of_root();
+    with_model([&] {
+      report.valid_loss = validate();
+      if (hooks_.score) report.valid_score = score_of_root();
+    });
     report.best = stopping_.update(report.valid_score.value_or(report.valid_loss));
     return report;
   }
@@ -309,9 +326,11 @@ class Trainer {
     auto metadata = settings_.model_metadata;
     metadata["epoch"] = std::to_string(report.epoch);
     metadata["updates"] = std::to_string(report.updates);
-    save_model(*strategy_, folder_.epoch(report.epoch), metadata);
-    if (strategy_->is_root()) folder_.keep_epochs(report.epoch, settings_.averaged_epochs);
-    if (report.best) save_model(*strategy_, folder_.best(), metadata);
+    with_model([&] {
+      save_model(*strategy_, folder_.epoch(report.epoch), metadata);
+      if (strategy_->is_root()) folder_.keep_epochs(report.epoch, settings_.averaged_epochs);
+      if (report.best) save_model(*strategy_, folder_.best(), metadata);
+    });
   }
 
   //! What decides which model is the best is the same on all ranks.
