@@ -43,6 +43,16 @@ TEST_CASE("as many blocks as it takes cover the parameters") {
   CHECK(block_count(block_size + 1) == 2);
 }
 
+TEST_CASE("parameters lie in blocks, of which the last may be short") {
+  const Range within{1, 2}, edge{block_size, 2 * block_size}, both{block_size - 1, block_size + 1};
+  CHECK(ops::blocks_of(within) == Range{0, 1});
+  CHECK(ops::blocks_of(edge) == Range{1, 2});
+  CHECK(ops::blocks_of(both) == Range{0, 2});
+  CHECK(ops::parameters_of({0, 1}, block_size + 7) == Range{0, block_size});
+  CHECK(ops::parameters_of({1, 2}, block_size + 7) == Range{block_size, block_size + 7});
+  CHECK(ops::parameters_of({0, 2}, block_size + 7) == Range{0, block_size + 7});
+}
+
 TEST_CASE("blocks are whole but for the last, the same on any team") {
   for (const int threads : {1, 2, 3}) {
     Cpu device(threads);

@@ -33,6 +33,14 @@
 
 namespace weft::comm {
 
+//! Sends and receives messages, and returns when all have ended.
+template <Communicator C>
+void exchange(C& communicator, std::span<const Message> messages, const Purpose& purpose) {
+  typename C::Transfer transfer;
+  communicator.post(messages, purpose, transfer);
+  transfer.wait();
+}
+
 //! Begins an all_gather: rank r's piece of `data` goes to all others. The pieces are disjoint.
 //!
 //! **Cost.** A rank sends its piece N - 1 times and receives the others' pieces.
@@ -71,9 +79,7 @@ void all_gather_ranges(C& communicator, T* data, const RangesOf& ranges_of,
       messages.push_back(send_to(peer, data + mine.begin, mine.size()));
     }
   }
-  typename C::Transfer transfer;
-  communicator.post(messages, purpose, transfer);
-  transfer.wait();
+  exchange(communicator, messages, purpose);
 }
 
 //! What every rank gets from every other: n values of rank r at n * r.
@@ -120,9 +126,7 @@ template <Communicator C, class T>
       messages.push_back(send_to(peer, rows.data() + peer * n, n));
     }
   }
-  typename C::Transfer transfer;
-  communicator.post(messages, purpose, transfer);
-  transfer.wait();
+  exchange(communicator, messages, purpose);
   return received;
 }
 
@@ -199,9 +203,8 @@ void broadcast(C& communicator, std::span<T> values, int root,
       }
     }
   }
+  exchange(communicator, messages, purpose);
   typename C::Transfer transfer;
-  communicator.post(messages, purpose, transfer);
-  transfer.wait();
   start_all_gather(communicator, values.data(), pieces, purpose, transfer, messages);
   transfer.wait();
 }

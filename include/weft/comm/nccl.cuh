@@ -293,9 +293,7 @@ class NcclDeviceCommunicator {
                                 ? send_to(messages[i].peer, &bytes[i], 1)
                                 : receive_from(messages[i].peer, &bytes[i], 1));
       }
-      typename Host::Transfer answers;
-      host.post(questions, purpose, answers);
-      answers.wait();
+      exchange(host, questions, purpose);
       fail(text("NCCL has not ended ", to_text(purpose), " within ", host.timeout().count(),
                 " s, though its ranks are in it"));
     }
@@ -345,9 +343,7 @@ class NcclDeviceCommunicator {
         constexpr auto size = static_cast<index_t>(sizeof(id.internal));
         const Message of_id[] = {sends ? send_to(peer, id.internal, size)
                                        : receive_from(peer, id.internal, size)};
-        typename Host::Transfer transfer;
-        host.post(of_id, connecting, transfer);
-        transfer.wait();
+        exchange(host, of_id, connecting);
         const Tensor<char, Cuda> byte(*device, {1});
         const Message greeting[] = {
             {direction, peer, reinterpret_cast<std::byte*>(byte.data()), 1}};

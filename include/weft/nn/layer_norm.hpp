@@ -61,11 +61,8 @@ struct LayerNorm {
       Context<D>& ctx, const Rows<C, D>& x, const ops::DropoutMask& mask,
       const ops::FactorView& branch, View<const float> branch_bias,
       const ops::FactorTarget& factor = {}) const {
-    const index_t N = x.values.rows();
-    Saved<D> saved{ctx.empty({N, C}), ctx.template empty<ops::RowMoments>({N})};
-    auto y = ctx.empty({N, C});
-    ops::residual_layer_norm(ctx.device(), mask, x.layout->keys, x.values, branch, branch_bias,
-                             saved.x, ctx.value(weight), ctx.value(bias), y, saved.moments, factor);
+    auto y = ctx.empty(x.values.shape());
+    auto saved = forward_residual_to(ctx, x, mask, branch, branch_bias, y, factor);
     return {std::move(y), std::move(saved)};
   }
 
@@ -74,12 +71,8 @@ struct LayerNorm {
   [[nodiscard]] Result<FactorRows<C, D>, Saved<D>> forward_residual_factor(
       Context<D>& ctx, const Rows<C, D>& x, const ops::DropoutMask& mask,
       const ops::FactorView& branch, View<const float> branch_bias) const {
-    const index_t N = x.values.rows();
-    Saved<D> saved{ctx.empty({N, C}), ctx.template empty<ops::RowMoments>({N})};
-    FactorRows<C, D> y{ops::Factor<D>(ctx.device(), {N, C}), x.layout};
-    ops::residual_layer_norm(ctx.device(), mask, x.layout->keys, x.values, branch, branch_bias,
-                             saved.x, ctx.value(weight), ctx.value(bias), y.values.target(),
-                             saved.moments);
+    FactorRows<C, D> y{ops::Factor<D>(ctx.device(), x.values.shape()), x.layout};
+    auto saved = forward_residual_to(ctx, x, mask, branch, branch_bias, y.values.target(), {});
     return {std::move(y), std::move(saved)};
   }
 
@@ -141,6 +134,20 @@ struct LayerNorm {
                                     const ops::FactorTarget& y) const {
     Saved<D> saved{x.values, ctx.template empty<ops::RowMoments>({x.values.rows()})};
     ops::layer_norm(ctx.device(), x.values, ctx.value(weight), ctx.value(bias), y, saved.moments);
+    return saved;
+  }
+
+  template <class D>
+  [[nodiscard]] Saved<D> forward_residual_to(Context<D>& ctx, const Rows<C, D>& x,
+                                             const ops::DropoutMask& mask,
+                                             const ops::FactorView& branch,
+                                             View<const float> branch_bias,
+                                             const ops::FactorTarget& y,
+                                             const ops::FactorTarget& factor) const {
+    const index_t N = x.values.rows();
+    Saved<D> saved{ctx.empty({N, C}), ctx.template empty<ops::RowMoments>({N})};
+    ops::residual_layer_norm(ctx.device(), mask, x.layout->keys, x.values, branch, branch_bias,
+                             saved.x, ctx.value(weight), ctx.value(bias), y, saved.moments, factor);
     return saved;
   }
 };

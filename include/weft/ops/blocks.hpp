@@ -6,6 +6,7 @@
 //! one device, on many, and when every rank holds only a shard.
 #pragma once
 
+#include <weft/core/chunks.hpp>
 #include <weft/core/host_device.hpp>
 #include <weft/core/index.hpp>
 
@@ -16,6 +17,16 @@ inline constexpr index_t block_size = 4096;
 
 //! How many blocks cover n parameters.
 constexpr index_t block_count(index_t n) { return (n + block_size - 1) / block_size; }
+
+//! The blocks in which some parameters lie.
+constexpr Range blocks_of(Range parameters) {
+  return {parameters.begin / block_size, block_count(parameters.end)};
+}
+
+//! What some blocks have of n parameters: the last block may be short.
+constexpr Range parameters_of(Range blocks, index_t n) {
+  return intersection({blocks.begin * block_size, blocks.end * block_size}, {0, n});
+}
 
 namespace detail {
 

@@ -44,10 +44,10 @@ constexpr bool overlap(Range a, Range b) { return a.begin < b.end && b.begin < a
     std::span<const nn::TiedGradient> tied, BucketSizes sizes = {},
     std::span<const index_t> cuts = {}) {
   constexpr index_t block_bytes = ops::block_size * index_t{sizeof(float)};
-  const auto blocks_of = [&](index_t bytes) { return std::max<index_t>(1, bytes / block_bytes); };
   std::vector<Bucket> buckets;
   for (index_t end = ops::block_count(parameters); end > 0; end = buckets.back().blocks.begin) {
-    const index_t most = blocks_of(buckets.empty() ? sizes.first_bytes : sizes.bytes);
+    const index_t bytes = buckets.empty() ? sizes.first_bytes : sizes.bytes;
+    const index_t most = std::max<index_t>(1, bytes / block_bytes);
     index_t begin = std::max<index_t>(0, end - most);
     for (const index_t cut : cuts) {
       if (cut < end) begin = std::max(begin, cut);
@@ -55,8 +55,7 @@ constexpr bool overlap(Range a, Range b) { return a.begin < b.end && b.begin < a
     buckets.push_back({{begin, end}});
   }
   for (Bucket& bucket : buckets) {
-    const Range range{bucket.blocks.begin * ops::block_size,
-                      std::min(parameters, bucket.blocks.end * ops::block_size)};
+    const Range range = ops::parameters_of(bucket.blocks, parameters);
     for (std::size_t slot = 0; slot < slots.size(); ++slot) {
       auto [begin, size] = slots[slot];
       for (const nn::TiedGradient& use : tied) {
@@ -84,20 +83,18 @@ constexpr bool overlap(Range a, Range b) { return a.begin < b.end && b.begin < a
                                                                 BucketSizes sizes = {}) {
   std::vector<index_t> cuts;
   for (const Range range : ranges) {
-    const index_t first = range.begin / ops::block_size;
-    if (!cuts.empty() && first < cuts.back()) {
+    const Range blocks = ops::blocks_of(range);
+    if (!cuts.empty() && blocks.begin < cuts.back()) {
       throw ArgumentError(text("a rank's stages are too small: parameters before and from ",
                                range.begin, " on lie in one block of ", ops::block_size));
     }
-    cuts.push_back(first);
-    cuts.push_back(ops::block_count(range.end));
+    cuts.push_back(blocks.begin);
+    cuts.push_back(blocks.end);
   }
   auto buckets = plan_buckets(layout.trained, layout.slots, layout.tied, sizes, cuts);
   std::erase_if(buckets, [&](const Bucket& bucket) {
-    return std::ranges::none_of(ranges, [&](Range range) {
-      return detail::overlap({range.begin / ops::block_size, ops::block_count(range.end)},
-                             bucket.blocks);
-    });
+    return std::ranges::none_of(
+        ranges, [&](Range range) { return detail::overlap(ops::blocks_of(range), bucket.blocks); });
   });
   return buckets;
 }

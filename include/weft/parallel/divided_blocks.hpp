@@ -3,7 +3,6 @@
 //! @file The blocks of parameters that a pipeline's cuts divide.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <span>
@@ -80,8 +79,7 @@ class DividedBlocks {
 
  private:
   [[nodiscard]] Range range_of(index_t block) const {
-    const index_t begin = block * ops::block_size;
-    return {begin, std::min(begin + ops::block_size, parameters_)};
+    return ops::parameters_of({block, block + 1}, parameters_);
   }
   static index_t bytes_of(Range range) { return range.size() * index_t{sizeof(float)}; }
 

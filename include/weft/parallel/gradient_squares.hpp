@@ -34,8 +34,8 @@ class GradientSquares {
   //! parameter's.
   void add(Range piece, const float* gradients) {
     if (piece.size() == 0) return;
-    ops::sum_of_squares(*device_, parameters_, piece.begin / ops::block_size,
-                        ops::block_count(piece.end), gradients, sums_.data());
+    const Range blocks = ops::blocks_of(piece);
+    ops::sum_of_squares(*device_, parameters_, blocks.begin, blocks.end, gradients, sums_.data());
   }
 
   //! The sum over the blocks of all ranks. All ranks call it.

@@ -169,16 +169,12 @@ class ParameterGather final : public PassObserver {
     start(std::span(&units_[static_cast<std::size_t>(unit)], 1), "layer", unit, transfer_at(place));
   }
 
-  static Range blocks_of(Range parameters) {
-    return {parameters.begin / ops::block_size, ops::block_count(parameters.end)};
-  }
-
   //! Begins to gather those blocks of some parameters that are not there.
   void start(std::span<const Range> parameters, const char* item, index_t number,
              Transfer& transfer) {
     messages_.clear();
     for (const Range range : parameters) {
-      count_use(blocks_of(range), 1, [&](Range blocks) {
+      count_use(ops::blocks_of(range), 1, [&](Range blocks) {
         for_pieces(blocks, [&](Range piece, int owner) { add_messages(piece, owner); });
       });
     }
@@ -205,7 +201,7 @@ class ParameterGather final : public PassObserver {
 
   //! Gives back the memory of other ranks' blocks that nobody uses any more.
   void release(Range parameters) {
-    count_use(blocks_of(parameters), -1, [&](Range blocks) {
+    count_use(ops::blocks_of(parameters), -1, [&](Range blocks) {
       for_pieces(blocks, [&](Range piece, int owner) {
         if (owner == rank()) return;
         const Range unused = plan_->parameters_in(piece);

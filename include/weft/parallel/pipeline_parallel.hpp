@@ -356,12 +356,11 @@ class PipelineParallel : public OverRanks<C> {
   //! Moves `size` numbers from one rank of the pipeline to another.
   void move(int from, int to, float* numbers, index_t size, const char* what) {
     if (from == to || (rank_in_pipe() != from && rank_in_pipe() != to)) return;
-    typename comm::DeviceCommunicator<D, C>::Transfer transfer;
     const comm::Message messages[] = {rank_in_pipe() == from
                                           ? comm::send_to(to, numbers, size)
                                           : comm::receive_from(from, numbers, size)};
-    runner_.channel().post(messages, {"send", what, comm::Purpose::none, state_.steps()}, transfer);
-    transfer.wait();
+    comm::exchange(runner_.channel(), messages,
+                   {"send", what, comm::Purpose::none, state_.steps()});
   }
 
   //! Brings the gradients of further uses of a shared weight to where the weight is.
