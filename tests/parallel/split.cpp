@@ -4,6 +4,7 @@
 
 #include <weft/nn/embedding.hpp>
 #include <weft/nn/encoder.hpp>
+#include <weft/nn/frozen.hpp>
 #include <weft/nn/layer_norm.hpp>
 #include <weft/nn/linear.hpp>
 #include <weft/nn/parameter_layout.hpp>
@@ -66,6 +67,21 @@ TEST_CASE("a model is split into slices of it") {
   const auto weighed = split<GPipe<2>, 2, 24 * 1000>(model);
   STATIC_REQUIRE(
       std::same_as<std::remove_cvref_t<decltype(weighed.stage<1>())>, nn::Sequential<Norm>>);
+}
+
+TEST_CASE("what is frozen costs its forward pass alone") {
+  using Layer = nn::EncoderLayer<24, 3, 40>;
+  using Begin = nn::Frozen<nn::Sequential<nn::Embedding<24>, Layer, Layer, Layer, Layer, Layer>>;
+  const nn::Sequential model{Begin(), Layer(), Layer(), Layer()};
+  // Five products with a layer's parameters, and three for each of the others.
+  const auto halves = split<GPipe<2>, 2>(model);
+  STATIC_REQUIRE(
+      std::same_as<std::remove_cvref_t<decltype(halves.stage<1>())>, nn::Sequential<Layer, Layer>>);
+  using Longer = nn::Frozen<
+      nn::Sequential<nn::Embedding<24>, Layer, Layer, Layer, Layer, Layer, Layer, Layer>>;
+  const auto after_longer = split<GPipe<2>, 2>(nn::Sequential{Longer(), Layer(), Layer(), Layer()});
+  STATIC_REQUIRE(std::same_as<std::remove_cvref_t<decltype(after_longer.stage<1>())>,
+                              nn::Sequential<Layer, Layer, Layer>>);
 }
 
 namespace {

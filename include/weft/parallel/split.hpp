@@ -54,13 +54,30 @@ requires(stages >= 1 && stages <= static_cast<int>(n))
 
 namespace detail {
 
-//! What a module costs: its parameters, each of which is a multiplication and an addition for every
-//! row. Those whose number is known at run time, as an embedding's, do not count, nor do look-ups.
+//! How often each row is multiplied with a parameter that is trained: for the output, and for the
+//! gradients of the input and of the parameter. With those of an nn::Frozen it is once.
+inline constexpr index_t products_of_trained = 3;
+
+struct CountProducts : nn::detail::Visitor {
+  index_t count = 0;
+  constexpr void parameter(const char*, const nn::Parameter& p) {
+    if (!p.computed) count += p.size() * (p.trained ? products_of_trained : 1);
+  }
+};
+
+//! What a module costs: products with its parameters for every row. Those whose number is known at
+//! run time, as an embedding's, do not count, nor do look-ups.
 template <class Module>
-inline constexpr index_t cost_of = nn::parameter_count(Module());
+inline constexpr index_t cost_of = [] {
+  const Module module;
+  CountProducts counter;
+  nn::visit_members(module, counter);
+  return counter.count;
+}();
 
 template <int stages, index_t behind, class... Ms>
-inline constexpr auto cuts_of = balanced_cuts<stages>(std::array{cost_of<Ms>...}, behind);
+inline constexpr auto cuts_of = balanced_cuts<stages>(std::array{cost_of<Ms>...},
+                                                      products_of_trained* behind);
 
 //! Modules `begin` to `end - 1`. (Their types are named: of one that is a Sequential itself its
 //! copy would be deduced, and its modules would count as the model's.)
