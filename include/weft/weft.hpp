@@ -3,10 +3,11 @@
 //! @file All that a program on CPUs needs to compose a Transformer and a strategy, and to train.
 //!
 //! Ranks (weft/comm/launch_ranks.hpp, weft/parallel/distributed_data_parallel.hpp), pipelines
-//! (weft/parallel/pipeline_parallel.hpp) and weft/nn/checkpoint.hpp are included by name. So is
-//! what needs a further library: corpora as JSON (weft/data/json_pairs.hpp) and saved models
-//! (weft/io/safetensors.hpp, weft/train/saved_model.hpp, saved_state.hpp, weft/train/trainer.hpp)
-//! need nlohmann-json, subwords of SentencePiece (weft/data/sentence_piece.hpp) libsentencepiece.
+//! (weft/parallel/pipeline_parallel.hpp), weft/nn/checkpoint.hpp and weft/nn/frozen.hpp are
+//! included by name. So is what needs a further library: corpora as JSON
+//! (weft/data/json_pairs.hpp) and saved models (weft/io/safetensors.hpp,
+//! weft/train/saved_model.hpp, saved_state.hpp, weft/train/trainer.hpp) need nlohmann-json,
+//! subwords of SentencePiece (weft/data/sentence_piece.hpp) libsentencepiece.
 #pragma once
 
 #include <weft/core/chunks.hpp>

@@ -142,8 +142,7 @@ void place_trained(Module& module, ParameterLayout& layout) {
 
 //! Places the rest, once all trained parameters have their places.
 //!
-//! **Errors.** ArgumentError if a weight that modules share is frozen, or scaled in one place
-//! alone.
+//! **Errors.** ArgumentError if a weight that modules share is frozen.
 template <class Module>
 void place_others(Module& module, ParameterLayout& layout) {
   detail::PlaceOthers visitor(layout);

@@ -37,7 +37,7 @@ class LanguageModelDeviceBatch {
   //! How many columns it has.
   [[nodiscard]] index_t size() const { return batch_->size(); }
 
-  //! Differs where the number of words does, or the first word of a column.
+  //! Differs where the words that are read do.
   [[nodiscard]] std::uint64_t fingerprint() const { return batch_->input.fingerprint(); }
 
   //! **Shapes.** TokenSequences of the columns in the range, and a label for each word.

@@ -66,8 +66,9 @@ void gather_hypotheses(Strategy& strategy, std::vector<generate::Hypothesis>& re
 //! **Shapes.** source: rows of words without the mark of the end, which `source_eos` is.
 //! **Memory.** A device that rounds factors holds all weights rounded beside the values; a
 //! processor that does not, the generator's in `greedy_search`.
-//! **Errors.** ArgumentError unless batch > 0; DeviceError for what `beam_search` throws on a
-//! device, as for a source that is longer than the model's positions. See `evaluate_on_devices`.
+//! **Errors.** ArgumentError unless batch > 0; what `beam_search` throws, as for a source that is
+//! longer than the model's positions, on devices of DataParallel as DeviceError. See
+//! `evaluate_on_devices`.
 template <class Strategy>
 [[nodiscard]] std::vector<generate::Hypothesis> translate(Strategy& strategy,
                                                           const data::TokenRows& source,
