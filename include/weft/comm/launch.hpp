@@ -109,7 +109,7 @@ class EndedRanks {
 //! **Errors.** RankError for the first rank that threw of its own accord: the others leave what
 //! they wait in as soon as they see it. CommunicatorAborted if a rank was late, or ended while
 //! another waited for it, and none threw.
-//! SystemError if the system has not so many threads.
+//! ArgumentError unless there is a rank; SystemError if the system has not so many threads.
 template <class Program>
 void launch_threads(int ranks, Timeout timeout, const Program& program) {
   auto world = ThreadCommunicator::world(ranks, timeout);

@@ -175,8 +175,9 @@ inline void end_all(SourceSearch& search, std::span<const float> end_scores,
 //! numbers finds no translations.
 //!
 //! **Shapes.** source: B sequences. Returns B lists.
-//! **Errors.** ArgumentError unless beam > 0, max_length_a >= 0 and max_length_b > 0, the model has
-//! two positions, and its vocabulary the marks of beginning and end.
+//! **Errors.** ArgumentError unless beam > 0, max_length_a >= 0, max_length_b > 0 and the length
+//! penalty is finite, the model has two positions, and its vocabulary the marks of beginning and
+//! end. ShapeError for a source that is longer than the model's positions.
 //! **Source.** fairseq's SequenceGenerator, and GenerationMixin of Hugging Face's
 //! transformers 5.23, whose `max_length` of M is a `max_length_b` of M - 2: it counts both marks.
 //! In fairseq the length of a source is that of the longest one in its batch, and a beam has at

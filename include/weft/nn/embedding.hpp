@@ -26,6 +26,8 @@ enum class Positions {
 //! y = dropout(sqrt(C) weight[token] + position).
 //!
 //! **Shapes.** weight: (vocabulary, C). y: (N, C).
+//! **Errors.** `forward` throws as `ops::embedding`: ShapeError for a sequence that is longer than
+//! the positions; on a Cpu ArgumentError for a word that the vocabulary does not have.
 //! **Source.** Vaswani et al. 2017, sections 3.4 and 3.5.
 template <index_t C, Positions P = Positions::sinusoidal>
 struct Embedding {

@@ -35,6 +35,8 @@ struct LanguageModelShape {
 //! From token numbers to the last layer's output, one row a token. A `LanguageModelGenerator` makes
 //! logits of it, a chunk at a time.
 //!
+//! **Shapes.** tokens: N. output: (N, C).
+//! **Errors.** `forward` throws as `Embedding`.
 //! **Source.** The model of PyTorch's tutorial "Language modeling with nn.Transformer", if it
 //! normalises after its branches and has all biases.
 template <LanguageModelShape S>

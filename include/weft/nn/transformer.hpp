@@ -62,6 +62,11 @@ struct TranslationInput {
 
 //! From token numbers to the decoder's output, one row a target token. A `Generator` makes logits
 //! of it, a chunk at a time.
+//!
+//! **Shapes.** source: M tokens. target: N tokens, in as many sequences. output: (N, C).
+//! **Errors.** `forward` throws as `Embedding`, and ShapeError unless the target has as many
+//! sequences as the source.
+//! **Source.** Vaswani et al. 2017.
 template <TransformerShape S>
 struct Transformer {
   //! What it was made for.

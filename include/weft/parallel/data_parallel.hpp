@@ -51,7 +51,9 @@ class DataParallel : public OneProcess {
  public:
   using Objective = parallel::Objective<Model, Loss>;
 
-  //! Parameters and the optimizer's state lie on the first device. **Errors.** As `Recipe::check`.
+  //! Parameters and the optimizer's state lie on the first device.
+  //!
+  //! **Errors.** As `Recipe::check`, `loss_scale_of` and `TrainingState`.
   DataParallel(const DeviceGroup<D>& devices, Objective objective, const Optimizer& optimizer,
                const Recipe& recipe)
       : devices_(&devices),
@@ -96,8 +98,8 @@ class DataParallel : public OneProcess {
 
   //! One update from a batch, at a learning rate.
   //!
-  //! **Errors.** DeviceError if a device fails, Error if their product precisions differ; the
-  //! parameters are then unchanged.
+  //! **Errors.** DeviceError if a device fails, Error if their product precisions differ,
+  //! ArgumentError as the optimizer's `step` for the rate; the parameters are then unchanged.
   template <class B>
   StepReport step(const B& batch, double rate) {
     static_assert(sizeof(BatchRequirements<B, Model, Loss, D>) > 0);

@@ -60,8 +60,9 @@ class DistributedDataParallel : public OverRanks<C> {
 
   //! The parameters begin as rank 0 has them.
   //!
-  //! **Errors.** As `Recipe::check`; RanksDiffer unless all ranks have the same model, optimizer,
-  //! recipe and version of weft; CommunicatorAborted here and below.
+  //! **Errors.** As `Recipe::check`, `loss_scale_of` and `TrainingState`; RanksDiffer unless all
+  //! ranks have the same model, optimizer, recipe and version of weft; CommunicatorAborted here and
+  //! below.
   DistributedDataParallel(D& device, C& communicator, Objective objective,
                           const Optimizer& optimizer, const Recipe& recipe,
                           BucketSizes buckets = {}, Exchange exchange = {})
@@ -112,10 +113,10 @@ class DistributedDataParallel : public OverRanks<C> {
 
   //! One update from a batch, at a learning rate.
   //!
-  //! **Errors.** Error while what `whole_values` returned lives; comm::RanksDiffer if the ranks
-  //! were given other batches or rates, or their devices have other product precisions;
-  //! comm::CommunicatorAborted where that made messages that do not fit, or a rank wait, before it
-  //! was found.
+  //! **Errors.** Error while what `whole_values` returned lives; ArgumentError as the optimizer's
+  //! `step` for the rate; comm::RanksDiffer if the ranks were given other batches or rates,
+  //! or their devices have other product precisions; comm::CommunicatorAborted where that made
+  //! messages that do not fit, or a rank wait, before it was found.
   template <class B>
   StepReport step(const B& batch, double rate) {
     static_assert(sizeof(RankBatchRequirements<B, Model, Loss, D>) > 0);

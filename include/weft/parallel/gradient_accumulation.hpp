@@ -30,7 +30,7 @@ class GradientAccumulation : public OneProcess {
  public:
   using Objective = parallel::Objective<Model, Loss>;
 
-  //! **Errors.** As `Recipe::check`.
+  //! **Errors.** As `Recipe::check`, `loss_scale_of` and `TrainingState`.
   GradientAccumulation(D& device, Objective objective, const Optimizer& optimizer,
                        const Recipe& recipe)
       : device_(&device),
@@ -64,6 +64,9 @@ class GradientAccumulation : public OneProcess {
   }
 
   //! One update from a batch, at a learning rate.
+  //!
+  //! **Errors.** ArgumentError as the optimizer's `step` for the rate; what the model and the loss
+  //! throw, before a parameter has changed.
   template <class B>
   StepReport step(const B& batch, double rate) {
     static_assert(sizeof(BatchRequirements<B, Model, Loss, D>) > 0);

@@ -79,11 +79,11 @@ class PipelineParallel : public OverRanks<C> {
   //! The parameters begin as rank 0 has them. Another table than the Pipe's own, such as one that
   //! was read, may have other numbers of ranks and micro-batches; it outlives this.
   //!
-  //! **Errors.** ArgumentError unless there are ranks for whole replicas, as many lanes as
-  //! replicas, and no more micro-batches in a lane than the table has, and where two stages of a
-  //! rank have parameters in one block (see ops/blocks.hpp); as `Recipe::check`;
-  //! RanksDiffer unless all ranks have the same model, optimizer, table, recipe and version of
-  //! weft; CommunicatorAborted here and below.
+  //! **Errors.** ArgumentError unless the table has as many stages as the Pipe, and there are ranks
+  //! for whole replicas, as many lanes as replicas, and no more micro-batches in a lane than the
+  //! table has, and where two stages of a rank have parameters in one block (see ops/blocks.hpp);
+  //! as `Recipe::check`, `loss_scale_of` and `TrainingState`; RanksDiffer unless all ranks have the
+  //! same model, optimizer, table, recipe and version of weft; CommunicatorAborted here and below.
   PipelineParallel(D& device, C& communicator, Objective objective, const Optimizer& optimizer,
                    const Recipe& recipe, const TableView& table = Model::table(),
                    Recompute recompute = Recompute::never, BucketSizes buckets = {})
@@ -136,10 +136,10 @@ class PipelineParallel : public OverRanks<C> {
 
   //! One update from a batch, at a learning rate.
   //!
-  //! **Errors.** Error while what `whole_values` returned lives; comm::RanksDiffer if the ranks
-  //! were given other batches or rates, or their devices have other product precisions;
-  //! comm::CommunicatorAborted where that made messages that do not fit, or a rank wait, before it
-  //! was found.
+  //! **Errors.** Error while what `whole_values` returned lives; ArgumentError as the optimizer's
+  //! `step` for the rate; comm::RanksDiffer if the ranks were given other batches or rates,
+  //! or their devices have other product precisions; comm::CommunicatorAborted where that made
+  //! messages that do not fit, or a rank wait, before it was found.
   template <class B>
   StepReport step(const B& batch, double rate) {
     static_assert(sizeof(RankBatchRequirements<B, Model, Loss, D>) > 0);

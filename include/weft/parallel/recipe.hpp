@@ -25,7 +25,7 @@ namespace weft::parallel {
 struct Recipe {
   std::uint64_t seed = 1;     //!< of first values, dropout and the order of the data
   index_t lanes = 1;          //!< sums that gradients are kept in
-  index_t micro_batches = 1;  //!< parts of a batch
+  index_t micro_batches = 1;  //!< parts of a batch: at least one a lane
   double clip_norm = 0.0;  //!< the largest norm of the mean gradient; 0 for any
   //! What gradients are multiplied by in the backward pass: for products of float16. Without, by 1.
   std::optional<optim::LossScaling> loss_scaling = std::nullopt;

@@ -45,7 +45,10 @@ class TrainingState {
   //! How many buffers the optimizer has.
   static constexpr std::size_t buffers = Optimizer::state_names.size();
 
-  //! Of all parameters. The layout must outlive it. **Shapes.** values: (layout.values).
+  //! Of all parameters. The layout must outlive it.
+  //!
+  //! **Shapes.** values: (layout.values).
+  //! **Errors.** As `optim::with_scaled_decay`, where some parameters have another weight decay.
   TrainingState(D& device, const nn::ParameterLayout& layout, std::span<const float> values,
                 const Optimizer& optimizer, const optim::LossScale& loss_scale = {})
       : TrainingState(device, layout, values, optimizer, loss_scale,
@@ -171,7 +174,8 @@ class TrainingState {
   //!
   //! **Cost.** For R lanes: reads R + 1 buffers and writes 1 for the sum; then what the optimizer
   //! reads and writes.
-  //! **Errors.** ArgumentError if the recipe scales losses and this was not made with its scale.
+  //! **Errors.** ArgumentError if the recipe scales losses and this was not made with its scale;
+  //! as the optimizer's `step` for the rate; NotFiniteError where numbers are checked.
   template <class OnAll>
   [[nodiscard]] StepReport update(const OnAll& on_all, const Recipe& recipe,
                                   std::vector<float*> lanes, const LossSum& loss, double rate) {

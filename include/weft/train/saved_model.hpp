@@ -75,7 +75,8 @@ void read_part(const io::SafetensorsFile& file, const Whole& whole, const Part& 
 //! under the names that they have in it. All ranks call it, and each writes its share.
 //!
 //! **Errors.** SystemError if the file cannot be written; an old one then stays as it was. Error if
-//! the part has no parameters, or is none of this strategy's objective.
+//! the part has no parameters, or is none of this strategy's objective; ArgumentError for metadata
+//! that are not UTF-8.
 template <class Strategy, class Module>
 void save_part(Strategy& strategy, const Module& part, const std::string& path,
                io::Metadata metadata) {
@@ -94,6 +95,7 @@ void save_part(Strategy& strategy, const Module& part, const std::string& path,
 //! Writes the parameters under their names. All ranks call it, and each writes its share.
 //!
 //! **Errors.** SystemError if the file cannot be written; an old one then stays as it was.
+//! ArgumentError for metadata that are not UTF-8.
 template <class Strategy>
 void save_model(Strategy& strategy, const std::string& path, io::Metadata metadata) {
   save_part(strategy, strategy.objective(), path, std::move(metadata));
