@@ -60,7 +60,7 @@ struct PhiloxBlock {
   friend bool operator==(const PhiloxBlock&, const PhiloxBlock&) = default;
 };
 
-//! Four random words for one counter, after 10 rounds as everywhere, or fewer.
+//! Four random words for one counter, after 10 rounds, as is usual, or fewer.
 template <int Rounds = 10>
 WEFT_HOST_DEVICE constexpr PhiloxBlock philox(PhiloxBlock counter, RandomKey key) {
   auto [c0, c1, c2, c3] = counter.word;
