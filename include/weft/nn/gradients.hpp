@@ -62,6 +62,8 @@ class Gradients {
   }
 
   //! The place of a parameter's gradient, and whether this use is the update's first.
+  //!
+  //! **Errors.** Error if the pass had it complete before: a module that runs twice.
   [[nodiscard]] std::pair<View<float>, ops::Write> claim(const Parameter& p) {
     const auto first = static_cast<std::size_t>(p.slot);
     const bool written = slots_[first].written;

@@ -78,6 +78,7 @@ class Factor {
   //! The numbers of somebody else, which may not change, or go, as long as the factor lives.
   //!
   //! **Cost.** A pass if the device rounds and they are floats; else none.
+  //! **Errors.** ShapeError if it is to round rows that have gaps between them.
   Factor(D& device, const FactorView& values) : device_(&device), view_(values) {
     const FloatType type = factor_type(device);
     if (values.numbers.rounded() || type == FloatType::float32) return;

@@ -82,6 +82,8 @@ class DataParallel : public OneProcess {
   DataParallel& operator=(const DataParallel&) = delete;
 
   //! Adds the gradients of a batch to those of the next `step`, which makes one update of all.
+  //!
+  //! **Errors.** As `step`'s, but for the rate.
   template <class B>
   void accumulate(const B& batch) {
     static_assert(sizeof(BatchRequirements<B, Model, Loss, D>) > 0);
@@ -129,6 +131,8 @@ class DataParallel : public OneProcess {
   }
 
   //! The loss of a batch, without dropout and without an update.
+  //!
+  //! **Errors.** As `accumulate`'s.
   template <class B>
   [[nodiscard]] LossSum evaluate(const B& batch) {
     static_assert(sizeof(BatchRequirements<B, Model, Loss, D>) > 0);

@@ -148,6 +148,9 @@ class DistributedDataParallel : public OverRanks<C> {
   }
 
   //! The loss of a batch, without dropout and without an update: on every rank that of the whole.
+  //!
+  //! **Errors.** comm::RanksDiffer if the ranks were given other batches, or their devices have
+  //! other product precisions.
   template <class B>
   [[nodiscard]] LossSum evaluate(const B& batch) {
     static_assert(sizeof(RankBatchRequirements<B, Model, Loss, D>) > 0);
