@@ -141,7 +141,25 @@ constexpr auto law_of_first_fault() {
   }
 }
 
-// What the schedule promises, if it does.
+// What the schedule says of its table, and promises, if it does.
+
+template <int ranks, int stages, int micro_batches>
+struct Extents;
+
+template <class Holds, class Says>
+struct Size {
+  static_assert(std::same_as<Holds, Says>,
+                "a schedule's table<P>() is of other ranks, stages or micro-batches than the "
+                "schedule says: a Table<P, longest>{.stages = P * stages_of_rank, .micro_batches = "
+                "micro_batches}");
+};
+
+template <class S, int P>
+constexpr auto size_of() {
+  constexpr TableView table = table_of<S, P>.view();
+  return Size<Extents<table.ranks, table.stages, table.micro_batches>,
+              Extents<P, P * S::stages_of_rank, S::micro_batches>>();
+}
 
 template <class Rank, int holds, int says>
 struct Memory {
@@ -161,6 +179,10 @@ constexpr auto memory_of() {
       return memory_of<S, P, rank + 1>();
     }
   } else {
+    static_assert(
+        !requires { &S::live; },
+        "what a schedule promises of memory is a function of the class: static constexpr "
+        "int live(int ranks, int rank)");
     return Memory<Rank<rank>, 0, 0>();
   }
 }
@@ -176,6 +198,10 @@ constexpr auto bubble_of() {
     constexpr int work = S::micro_batches * S::stages_of_rank * Costs{}.all();
     return Bubble<unit_makespan<S, P> - work, S::bubble(P, {})>();
   } else {
+    static_assert(
+        !requires { &S::bubble; },
+        "what a schedule promises of lost time is a function of the class: static "
+        "constexpr int bubble(int ranks, const Costs& costs)");
     return Bubble<0, 0>();
   }
 }
@@ -189,6 +215,7 @@ template <class S, int P>
 struct Proof {
   static_assert(Schedule<S>, "a schedule needs micro_batches, stages_of_rank and table<ranks>()");
   static_assert(P > 0, "a pipeline needs at least one stage");
+  static_assert(sizeof(detail::size_of<S, P>()) > 0);
   static_assert(sizeof(detail::law_of_first_fault<S, P>()) > 0);
   static_assert(sizeof(detail::memory_of<S, P>()) > 0);
   static_assert(sizeof(detail::bubble_of<S, P>()) > 0);
