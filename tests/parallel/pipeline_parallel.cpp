@@ -233,6 +233,14 @@ TEST_CASE("a pipeline that cannot run is refused with what it lacks") {
         "a Pipe on 2 ranks needs these for each replica, not 3 in all");
   CHECK(refusal(1, recipe_of(1, 3), parallel::table_of<GPipe<3>, 1>.view()) ==
         "a Pipe of 2 stages cannot run a table of 1");
+  parallel::Table<2, 4> halved{.stages = 2, .micro_batches = 3};
+  for (int rank = 0; rank < 2; ++rank) {
+    for (const auto work : {parallel::Work::forward, parallel::Work::backward}) {
+      for (int m = 0; m < 2; ++m) halved.add(rank, {work, rank, m});
+    }
+  }
+  CHECK(refusal(2, recipe_of(1, 3), halved.view()) ==
+        "the table of a pipeline: rank 0: forward of micro-batch 2 in stage 0 is missing");
   const std::string needs =
       ": needs a lane for each replica, and no more micro-batches in it than the table has";
   CHECK(refusal(2, recipe_of(1, 4), two) ==

@@ -36,6 +36,7 @@
 #include <weft/parallel/recipe.hpp>
 #include <weft/parallel/requirements.hpp>
 #include <weft/parallel/rounded_weights.hpp>
+#include <weft/parallel/schedule/laws.hpp>
 #include <weft/parallel/schedule/table.hpp>
 #include <weft/parallel/shard.hpp>
 #include <weft/parallel/shard_plan.hpp>
@@ -79,11 +80,12 @@ class PipelineParallel : public OverRanks<C> {
   //! The parameters begin as rank 0 has them. Another table than the Pipe's own, such as one that
   //! was read, may have other numbers of ranks and micro-batches; it outlives this.
   //!
-  //! **Errors.** ArgumentError unless the table has as many stages as the Pipe, and there are ranks
-  //! for whole replicas, as many lanes as replicas, and no more micro-batches in a lane than the
-  //! table has, and where two stages of a rank have parameters in one block (see ops/blocks.hpp);
-  //! as `Recipe::check`, `loss_scale_of` and `TrainingState`; RanksDiffer unless all ranks have the
-  //! same model, optimizer, table, recipe and version of weft; CommunicatorAborted here and below.
+  //! **Errors.** ArgumentError unless the table keeps the laws (see schedule/laws.hpp) and has as
+  //! many stages as the Pipe, there are ranks for whole replicas, as many lanes as replicas, and no
+  //! more micro-batches in a lane than the table has, and where two stages of a rank have parameters
+  //! in one block (see ops/blocks.hpp); as `Recipe::check`, `loss_scale_of` and `TrainingState`;
+  //! RanksDiffer unless all ranks have the same model, optimizer, table, recipe and version of weft;
+  //! CommunicatorAborted here and below.
   PipelineParallel(D& device, C& communicator, Objective objective, const Optimizer& optimizer,
                    const Recipe& recipe, const TableView& table = Model::table(),
                    Recompute recompute = Recompute::never, BucketSizes buckets = {})
@@ -242,6 +244,9 @@ class PipelineParallel : public OverRanks<C> {
     if (table.stages != Model::stages) {
       throw ArgumentError(
           text("a Pipe of ", Model::stages, " stages cannot run a table of ", table.stages));
+    }
+    if (const TableFault fault = first_fault(table); fault.found()) {
+      throw ArgumentError(text("the table of a pipeline: ", to_text(fault)));
     }
     if (ranks % table.ranks != 0) {
       throw ArgumentError(text("a Pipe on ", table.ranks,

@@ -30,6 +30,8 @@ concept HasView = requires(Table&& table) {
 };
 static_assert(HasView<ReadTable&> && HasView<const ReadTable&>);
 static_assert(!HasView<ReadTable> && !HasView<const ReadTable>);
+static_assert(HasView<Table<1, 1>&> && HasView<const Table<1, 1>&>);
+static_assert(!HasView<Table<1, 1>> && !HasView<const Table<1, 1>>);
 
 bool equal(const TableView& a, const TableView& b) {
   bool same = a.ranks == b.ranks && a.stages == b.stages && a.micro_batches == b.micro_batches &&
@@ -61,7 +63,7 @@ TEST_CASE("a schedule that is written down is the one that the compiler makes") 
 }
 
 TEST_CASE("what is written of a schedule is read again as the same") {
-  CHECK(to_text(OneForwardOneBackward<2>::table<2>().view()) == "F0 F1 B0 B1\nF0 B0 F1 B1\n");
+  CHECK(to_text(table_of<OneForwardOneBackward<2>, 2>.view()) == "F0 F1 B0 B1\nF0 B0 F1 B1\n");
   const auto check = [](const TableView& table) {
     const auto read = read_table(to_text(table), "written");
     CHECK(equal(read.view(), table));

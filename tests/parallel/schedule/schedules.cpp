@@ -139,6 +139,15 @@ TEST_CASE("a table takes no more actions of a rank than it has room for") {
         }) == "Table: rank 1 has more than 1 actions");
 }
 
+TEST_CASE("a table that is made when the program runs is told which law it breaks") {
+  CHECK(!first_fault(table_of<ZeroBubble<5>, 3>.view()).found());
+  CHECK(!first_fault(table_of<Interleaved<5, 2>, 3>.view()).found());
+  Table<2, 2> table{.stages = 2, .micro_batches = 1};
+  table.add(0, {Work::forward, -1, 0});  // the stage before the first
+  CHECK(to_text(first_fault(table.view())) ==
+        "rank 0: no work of micro-batch 0 in stage 32767 is not of this pipeline");
+}
+
 TEST_CASE("the compiler proves tables of eight stages and thirty-two micro-batches") {
   STATIC_REQUIRE(sizeof(Proof<OneForwardOneBackward<32>, 8>) > 0);
   STATIC_REQUIRE(sizeof(Proof<ZeroBubble<32>, 8>) > 0);

@@ -44,7 +44,8 @@ class Action {
 
 //! "forward", "backward" or "weight gradients".
 [[nodiscard]] constexpr const char* name_of(Work work) {
-  constexpr const char* names[] = {"forward", "backward", "weight gradients"};
+  // The last is what an action of a negative stage has in its two bits.
+  constexpr const char* names[] = {"forward", "backward", "weight gradients", "no work"};
   return names[static_cast<int>(work)];
 }
 

@@ -7,9 +7,11 @@
 //! its end, whatever takes how long.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <weft/core/text.hpp>
 #include <weft/parallel/schedule/action.hpp>
@@ -136,6 +138,18 @@ struct TableFault {
     }
   }
   return {};
+}
+
+//! The first law that a table breaks, for one that is made when the program runs.
+[[nodiscard]] inline TableFault first_fault(const TableView& table) {
+  std::vector<int> of_places(static_cast<std::size_t>(table.places()));
+  std::vector<int> of_ranks(static_cast<std::size_t>(table.ranks));
+  std::vector<int> of_stages(static_cast<std::size_t>(table.stages));
+  TableFault fault = check_actions(table, of_places);
+  if (!fault.found()) fault = check_order(table, of_places, of_ranks);
+  if (!fault.found()) fault = check_links(table);
+  if (!fault.found()) fault = check_gradients(table, of_stages);
+  return fault;
 }
 
 //! Whether the table would also run if a rank waited, with each message, until the other takes it.

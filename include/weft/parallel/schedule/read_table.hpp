@@ -61,7 +61,7 @@ class ReadTable {
       actions_.insert(actions_.end(), order.begin(), order.end());
       actions_.resize(actions_.size() + static_cast<std::size_t>(view_.stride) - order.size());
     }
-    const TableFault fault = first_fault();
+    const TableFault fault = first_fault(view());
     if (fault.found()) throw FormatError(name + ": " + to_text(fault));
   }
 
@@ -76,18 +76,6 @@ class ReadTable {
   TableView view() const&& = delete;
 
  private:
-  [[nodiscard]] TableFault first_fault() const {
-    const TableView table = view();
-    std::vector<int> scratch(static_cast<std::size_t>(table.places()));
-    std::vector<int> of_ranks(static_cast<std::size_t>(table.ranks));
-    std::vector<int> of_stages(static_cast<std::size_t>(table.stages));
-    TableFault fault = check_actions(table, scratch);
-    if (!fault.found()) fault = check_order(table, scratch, of_ranks);
-    if (!fault.found()) fault = check_links(table);
-    if (!fault.found()) fault = check_gradients(table, of_stages);
-    return fault;
-  }
-
   TableView view_;  // without the pointers
   std::vector<Action> actions_;
   std::vector<int> counts_;

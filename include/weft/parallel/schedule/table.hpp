@@ -66,10 +66,12 @@ struct Table {
     actions[rank * longest + counts[rank]++] = action;
   }
 
-  //! The table as programs read it.
-  [[nodiscard]] constexpr TableView view() const {
+  //! The table as programs read it. It must not outlive this.
+  [[nodiscard]] constexpr TableView view() const& {
     return {actions, counts, longest, ranks, stages, micro_batches, splits_backward};
   }
+  //! None of a temporary, which it would outlive: `table_of` keeps a schedule's table.
+  TableView view() const&& = delete;
 };
 
 //! The action that waits for a message of this one, if `has_consumer`: the next stage's forward, or
