@@ -27,18 +27,22 @@ namespace guides {
 namespace comm = weft::comm;
 using weft::index_t;
 
-//! What all ranks share: letters under way, and the first failure.
+//! What all ranks share: letters under way, how many there were, and the first failure.
 struct PostOffice {
   struct Letter {
     std::vector<std::byte> bytes;
     comm::Purpose purpose;
   };
-  //! A group of ranks, from one of its ranks to another, and the letter's number on that way.
-  using Address = std::tuple<std::string, int, int, index_t>;
+  //! A group of ranks, and from which of them to which.
+  using Way = std::tuple<std::string, int, int>;
+  //! The letter's number on its way.
+  using Address = std::pair<Way, index_t>;
 
   std::mutex mutex;
   std::condition_variable news;
   std::map<Address, Letter> letters;
+  std::map<Way, index_t> sent, received;                  // how many
+  std::map<std::pair<std::string, int>, index_t> splits;  // that each rank of a group has made
   std::map<int, comm::Purpose> last_seen;             // what each rank posted last
   std::optional<std::pair<int, std::string>> failed;  // who, and what it said
 };
@@ -77,9 +81,7 @@ class MailboxCommunicator {
         group_(std::move(group)),
         outer_(std::move(outer)),
         rank_(rank),
-        timeout_(timeout),
-        sent_(outer_.size()),
-        received_(outer_.size()) {}
+        timeout_(timeout) {}
 
   int rank() const { return rank_; }
   int size() const { return static_cast<int>(outer_.size()); }
@@ -96,13 +98,14 @@ class MailboxCommunicator {
     transfer.open_.clear();
     office_->last_seen[outer_rank(rank_)] = purpose;
     for (const comm::Message& message : messages) {
-      const auto peer = static_cast<std::size_t>(message.peer);
       if (message.direction == comm::Message::Direction::send) {
-        office_->letters[{group_, rank_, message.peer, sent_[peer]++}] = {
+        const PostOffice::Way way{group_, rank_, message.peer};
+        office_->letters[{way, office_->sent[way]++}] = {
             {message.data, message.data + message.bytes}, purpose};
       } else {
         // The nth receive from a rank gets its nth letter, whichever transfer asks first.
-        transfer.open_.push_back({message, {group_, message.peer, rank_, received_[peer]++}});
+        const PostOffice::Way way{group_, message.peer, rank_};
+        transfer.open_.push_back({message, {way, office_->received[way]++}});
       }
     }
     office_->news.notify_all();
@@ -119,7 +122,9 @@ class MailboxCommunicator {
     const auto [members, mine] = comm::split_members(*this, color, key);
     std::vector<int> outer;
     for (const int member : members) outer.push_back(outer_rank(member));
-    return {office_, weft::text(group_, "/", splits_++, ".", color), outer, mine, timeout_};
+    const std::scoped_lock lock(office_->mutex);
+    const index_t number = office_->splits[{group_, rank_}]++;
+    return {office_, weft::text(group_, "/", number, ".", color), outer, mine, timeout_};
   }
   // [abort]
 
@@ -179,8 +184,6 @@ class MailboxCommunicator {
   std::vector<int> outer_;  // the group's ranks, as the first group counts them
   int rank_;
   comm::Timeout timeout_;
-  std::vector<index_t> sent_, received_;  // letters to and from each rank
-  index_t splits_ = 0;
 };
 
 static_assert(comm::Communicator<MailboxCommunicator>);

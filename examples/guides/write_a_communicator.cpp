@@ -8,6 +8,7 @@
 //
 // Prints:
 //   all_reduce of 1, 2 and 3: 6
+//   a copy is the same rank: yes
 //   the parameters are those of one device, bit for bit
 //   the ranks sent 3 gradients, there and back: yes
 //   rank 0 heard: rank 2 failed: it cannot go on
@@ -24,6 +25,7 @@
 #include <weft/weft.hpp>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <numeric>
@@ -105,6 +107,20 @@ int main() {
     if (communicator.rank() == 0) std::printf("all_reduce of 1, 2 and 3: %d\n", number);
   });
   // [collective]
+
+  std::atomic<int> right = 0;
+  launch(4, comm::default_timeout, [&](MailboxCommunicator& communicator) {
+    MailboxCommunicator copy = communicator;  // as decorators hold
+    const int rank = communicator.rank();
+    auto column = communicator.split(rank % 2, rank);
+    auto row = copy.split(rank / 2, rank);
+    if (rank == 2) std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    const auto in_column = comm::all_gather(column, std::span(&rank, 1));
+    const auto in_row = comm::all_gather(row, std::span(&rank, 1));
+    if (in_column == std::vector{rank % 2, rank % 2 + 2}) ++right;
+    if (in_row == std::vector{rank / 2 * 2, rank / 2 * 2 + 1}) ++right;
+  });
+  std::printf("a copy is the same rank: %s\n", right == 8 ? "yes" : "no");
 
   const parallel::Recipe recipe{.seed = 1, .lanes = 3, .micro_batches = 3};
   Cpu alone;
