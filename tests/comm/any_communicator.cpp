@@ -43,6 +43,8 @@ struct FarCarrier : StagedCommunicator<FarDevice, ThreadCommunicator> {
       : Staged(device, std::move(threads)) {
     pairs += posted_by == PostedBy::pair ? 1 : 0;
   }
+  explicit FarCarrier(Staged staged) : Staged(std::move(staged)) {}
+  FarCarrier split(int color, int key) { return FarCarrier(Staged::split(color, key)); }
   void post(std::span<const Message> messages, const Purpose& purpose, Transfer& transfer) {
     ++posts;
     Staged::post(messages, purpose, transfer);

@@ -82,6 +82,8 @@ inline constexpr Timeout default_timeout{600.0};
 //! posted, and both sides post them for the same purpose and with the same size. Nobody posts
 //! messages to itself. A transfer serves again for the next batch of messages: nothing is then
 //! allocated. `done` makes progress and asks; `wait` waits, at most for the communicator's timeout.
+//! Meanwhile all goes on that the rank has posted, also in what was split off. Copies are the same
+//! rank: they continue one order of messages, and one sequence of splits.
 //!
 //! `abort(rank, message)` makes every transfer of every rank fail, here and in what was split off,
 //! with the `failure_text` of the rank as the outermost communicator counts it. Nothing is posted
@@ -93,9 +95,10 @@ inline constexpr Timeout default_timeout{600.0};
 //! failed or was late and of what it was late for. A transfer that is destroyed before it is ready
 //! is given up.
 template <class C>
-concept Communicator = requires(C& communicator, const C& constant,
-                                std::span<const Message> messages, const Purpose& purpose,
-                                typename C::Transfer& transfer, const std::string& message) {
+concept Communicator = std::move_constructible<C> &&
+    std::default_initializable<typename C::Transfer> && std::movable<typename C::Transfer> &&
+    requires(C& communicator, const C& constant, std::span<const Message> messages,
+             const Purpose& purpose, typename C::Transfer& transfer, const std::string& message) {
   { constant.rank() } -> std::same_as<int>;
   { constant.size() } -> std::same_as<int>;
   { constant.timeout() } -> std::same_as<Timeout>;
@@ -103,7 +106,7 @@ concept Communicator = requires(C& communicator, const C& constant,
   { transfer.done() } -> std::same_as<bool>;
   transfer.wait();
   communicator.abort(int{}, message);
-  communicator.split(int{}, int{});
+  { communicator.split(int{}, int{}) } -> std::same_as<C>;
 };
 
 }  // namespace weft::comm

@@ -123,9 +123,11 @@ class WholeValues {
 //! `accumulate`, `step` or `evaluate` ends the communicator on all of them.
 template <class C>
 class OverRanks {
-  static_assert(comm::Communicator<C>,
-                "the last argument of a strategy over ranks is its communicator's type, such as "
-                "comm::ThreadCommunicator: <Model, Loss, Zero<0>, optim::Adam, Cpu, C>");
+  static_assert(
+      comm::Communicator<C>,
+      "the last argument of a strategy over ranks is its communicator's type, such as "
+      "comm::ThreadCommunicator: <Model, Loss, Zero<0>, optim::Adam, Cpu, C>; one of your "
+      "own has all that comm::Communicator asks for");
 
  public:
   //! It must outlive the strategy.
