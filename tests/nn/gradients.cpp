@@ -57,6 +57,19 @@ TEST_CASE("the gradient of joined parameters is that of each") {
   CHECK(three.total_gradients() == std::vector<float>{3, 3, 3, 3, 4, 4, 4});
 }
 
+TEST_CASE("a gradient without a place is refused") {
+  Cpu device;
+  Three frozen;
+  frozen.a.trained = false;
+  Placed three(device, frozen);
+  auto ctx = three.training(device);
+  const auto nothing = [](View<float>, ops::Write, View<float>, ops::Write) {};
+  CHECK_THROWS_WITH(
+      ctx.gradients(three.module.a, three.module.b, nothing),
+      Catch::Contains("the gradient of a parameter of shape (2) has no place in the buffers"));
+  CHECK_THROWS_WITH(contribute(ctx, Parameter{.shape = {4}}, 1.0f), Catch::Contains("shape (4)"));
+}
+
 TEST_CASE("of each place of a gradient is heard once, when nothing more is added to it") {
   Cpu device;
   Placed three(device, Three());

@@ -159,6 +159,8 @@ class Context {
 
   //! The same for two trained parameters, whose gradients one operation computes: calls
   //! `f(View<float> gradient of a, ops::Write, View<float> gradient of b, ops::Write)`.
+  //!
+  //! **Errors.** Error in evaluation, and if one of them is frozen.
   template <class F>
   void gradients(const Parameter& a, const Parameter& b, F&& f) {
     if (gradients_ == nullptr) detail::throw_evaluating();

@@ -11,12 +11,24 @@
 
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
+#include <weft/core/shape.hpp>
 #include <weft/nn/parameter.hpp>
 #include <weft/nn/parameter_layout.hpp>
 #include <weft/ops/write.hpp>
 #include <weft/tensor/tensor.hpp>
 
 namespace weft::nn {
+
+namespace detail {
+
+[[noreturn, gnu::cold]] inline void throw_placeless(Shape shape) {
+  throw Error(text("the gradient of a parameter of shape ", shape,
+                   " has no place in the buffers: its module's members() must show it; if it is "
+                   "frozen, ctx.gradient leaves it out, but ctx.gradients is for two that are "
+                   "trained"));
+}
+
+}  // namespace detail
 
 //! The gradients of one lane: one buffer, and which parts of it were written in this update.
 template <class D>
@@ -63,8 +75,10 @@ class Gradients {
 
   //! The place of a parameter's gradient, and whether this use is the update's first.
   //!
-  //! **Errors.** Error if the pass had it complete before: a module that runs twice.
+  //! **Errors.** Error if it has none, or if the pass had it complete before: a module that runs
+  //! twice.
   [[nodiscard]] std::pair<View<float>, ops::Write> claim(const Parameter& p) {
+    if (p.slot < 0) detail::throw_placeless(p.shape);
     const auto first = static_cast<std::size_t>(p.slot);
     const bool written = slots_[first].written;
     for (std::size_t slot = first; slot < first + static_cast<std::size_t>(p.slots); ++slot) {
