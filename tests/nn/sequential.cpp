@@ -58,6 +58,45 @@ TEST_CASE("a Sequential's gradients are those of central differences, with dropo
   CHECK(gradient_fault(device, model, random_rows<5>(device, {3, 1, 2}, 2)) == "");
 }
 
+namespace {
+
+//! Hands on what it reads, but not to whom it belongs: in one pass.
+struct WithoutLayout {
+  bool forth = true;
+
+  template <class Self, class Visit>
+  static constexpr void members(Self&, Visit&&) {}
+  template <class D>
+  struct Saved {};
+  template <class D>
+  [[nodiscard]] Result<Rows<3, D>, Saved<D>> forward(Context<D>&, const Rows<3, D>& x) const {
+    return {forth ? Rows<3, D>{x.values, {}} : x, {}};
+  }
+  template <class D>
+  [[nodiscard]] Rows<3, D> backward(Context<D>&, Saved<D>&&, const Rows<3, D>& dy) const {
+    return {dy.values, {}};
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a module that loses the layout of its rows is named") {
+  Cpu device;
+  const auto x = random_rows<3>(device, {3, 1, 2}, 1);
+  const auto said = [&](bool forth) {
+    Placed placed(device, Sequential{Linear<3, 3>(), WithoutLayout{forth}, LayerNorm<3>()});
+    auto ctx = placed.training(device);
+    return message_of([&] {
+      auto [y, saved] = placed.module.forward(ctx, x);
+      return placed.module.backward(ctx, std::move(saved), y);
+    });
+  };
+  const std::string given = "Sequential: module 1 was given rows with a layout, and its ";
+  const std::string returns = " returns some without: return {values, layout} with the same layout";
+  CHECK(said(true) == given + "forward" + returns);
+  CHECK(said(false) == given + "backward" + returns);
+}
+
 TEST_CASE("the parameters of a Sequential are numbered") {
   const Sequential model{Linear<2, 2>(), Relu<2>(),
                          Residual{Sequential{Linear<2, 2, false>(), LayerNorm<2>()}}};

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include <weft/core/error.hpp>
 #include <weft/nn/context.hpp>
 #include <weft/nn/module.hpp>
 #include <weft/nn/parameter.hpp>
@@ -40,12 +41,32 @@ struct Chain<Before, After, Ms...> {
       "returns the gradient of its input, for the one before it");
 };
 
+[[noreturn, gnu::cold]] inline void throw_without_layout(std::size_t number, const char* pass) {
+  throw Error(text("Sequential: module ", number, " was given rows with a layout, and its ", pass,
+                   " returns some without: return {values, layout} with the same layout"));
+}
+
+//! **Errors.** Error if a module loses the layout of what it was given.
+template <class Given, class Returned>
+void expect_layout(const Given& given, const Returned& returned, std::size_t number,
+                   const char* pass) {
+  if constexpr (requires {
+                  given.layout == returned.layout;
+                  returned.layout == nullptr;
+                }) {
+    if (returned.layout == nullptr && given.layout != returned.layout) {
+      throw_without_layout(number, pass);
+    }
+  }
+}
+
 }  // namespace detail
 
 //! y = (last o ... o first)(x).
 //!
 //! The first module may read anything (token numbers, ...), each other what the one before it
 //! writes. Parameters are named as in PyTorch, `0.weight`, `2.bias`, ...
+//! **Errors.** Error, with its number, if a module loses the layout of the rows that it was given.
 template <class... Ms>
 struct Sequential {
   static_assert(sizeof...(Ms) > 0, "a Sequential needs at least one module");
@@ -116,6 +137,7 @@ struct Sequential {
   template <std::size_t I, class D, class X>
   [[nodiscard]] auto forward_one(Context<D>& ctx, const X& x, Saved<D>& saved) const {
     auto [y, saved_here] = std::get<I>(modules).forward(ctx, x);
+    detail::expect_layout(x, y, I, "forward");
     if (ctx.training()) std::get<I>(saved) = std::move(saved_here);
     return std::move(y);
   }
@@ -133,7 +155,13 @@ struct Sequential {
   template <std::size_t I, class D, class Dy>
   auto backward_one(Context<D>& ctx, Saved<D>& saved, const Dy& dy) const {
     auto saved_here = std::exchange(std::get<I>(saved), {});
-    return std::get<I>(modules).backward(ctx, std::move(saved_here), dy);
+    if constexpr (I == 0) {  // which may return nothing
+      return std::get<I>(modules).backward(ctx, std::move(saved_here), dy);
+    } else {
+      auto dx = std::get<I>(modules).backward(ctx, std::move(saved_here), dy);
+      detail::expect_layout(dy, dx, I, "backward");
+      return dx;
+    }
   }
 };
 
