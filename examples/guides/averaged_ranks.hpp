@@ -70,20 +70,25 @@ class AveragedRanks : public parallel::OverRanks<C> {
   //! One update from a batch, of which every rank takes its share.
   template <class B>
   parallel::StepReport step(const B& batch, double rate) {
-    const auto turn = batches_.begin(recipe_, state_.loads());
-    runner_.run(recipe_, lanes(), batch, turn.is_first(), values().data(),
-                turn.key(recipe_.seed, state_.steps()), turn.losses());
-    std::vector<float*> sums;
-    for (index_t lane = lanes().begin; lane < lanes().end; ++lane) {
-      sums.push_back(runner_.gradients(lane));
-    }
-    const auto on_all = [this](const auto& f) { f(*device_, 0, 1); };
-    const auto mine = parallel::total(turn.all_losses());
-    auto report = state_.update(on_all, recipe_, std::move(sums), mine, rate);
-    if (state_.steps() % period_ == 0) average();
-    report.loss = parallel::total_over_ranks(*this->communicator_, *device_, turn.all_losses(),
-                                             state_.steps(), parallel::GivenBatches(batch), rate);
-    return report;
+    return this->together([&] {
+      const auto turn = batches_.begin(recipe_, state_.loads());
+      runner_.run(recipe_, lanes(), batch, turn.is_first(), values().data(),
+                  turn.key(recipe_.seed, state_.steps()), turn.losses());
+      std::vector<float*> sums;
+      for (index_t lane = lanes().begin; lane < lanes().end; ++lane) {
+        sums.push_back(runner_.gradients(lane));
+      }
+      const auto on_all = [this](const auto& f) { f(*device_, 0, 1); };
+      const auto mine = parallel::total(turn.all_losses());
+      const index_t updates = state_.updates(), skipped = state_.skipped();
+      auto report = state_.update(on_all, recipe_, std::move(sums), mine, rate);
+      report.skipped = !this->on_any_rank(!report.skipped);
+      state_.set_counters(updates + (report.skipped ? 0 : 1), skipped + (report.skipped ? 1 : 0));
+      if (state_.steps() % period_ == 0) average();
+      report.loss = parallel::total_over_ranks(*this->communicator_, *device_, turn.all_losses(),
+                                               state_.steps(), parallel::GivenBatches(batch), rate);
+      return report;
+    });
   }
   // [step]
 
@@ -91,11 +96,13 @@ class AveragedRanks : public parallel::OverRanks<C> {
   //! The loss of a batch without an update: on every rank that of the whole.
   template <class B>
   parallel::LossSum evaluate(const B& batch) {
-    std::vector<parallel::LossSum> losses(static_cast<std::size_t>(recipe_.micro_batches));
-    runner_.evaluate(recipe_, weft::share(recipe_.micro_batches, ranks(), rank()), batch,
-                     values().data(), losses);
-    return parallel::total_over_ranks(*this->communicator_, *device_, losses, comm::Purpose::none,
-                                      parallel::GivenBatches(batch));
+    return this->together([&] {
+      std::vector<parallel::LossSum> losses(static_cast<std::size_t>(recipe_.micro_batches));
+      runner_.evaluate(recipe_, weft::share(recipe_.micro_batches, ranks(), rank()), batch,
+                       values().data(), losses);
+      return parallel::total_over_ranks(*this->communicator_, *device_, losses, comm::Purpose::none,
+                                        parallel::GivenBatches(batch));
+    });
   }
   // [evaluate]
 

@@ -9,6 +9,7 @@
 // Prints:
 //   after 8 updates both ranks have the same parameters: yes
 //   after 9 updates: no
+//   a batch of one sentence is an update on both: yes
 //   one rank is GradientAccumulation, bit for bit: yes
 //   the loss of a batch fell to less than half: yes
 //   both ranks translate 3 sentences
@@ -76,6 +77,20 @@ bool is_accumulation() {
   return equal;
 }
 
+//! Whether both ranks count an update for which one of them has no sentence.
+bool count_alike() {
+  index_t updates[2] = {};
+  comm::launch_threads(2, comm::default_timeout, [&](comm::ThreadCommunicator& rank) {
+    Cpu device;
+    Train train(device, rank, objective(), optim::Adam(),
+                {.seed = 1, .lanes = 2, .micro_batches = 2}, /*period=*/4);
+    const auto batch = course::reversal_batch(/*sentences=*/1, /*number=*/0);
+    (void)train.step(train::DeviceBatch(batch), /*rate=*/0.005);
+    updates[rank.rank()] = train.state().updates();
+  });
+  return updates[0] == 1 && updates[1] == 1;
+}
+
 //! What two ranks say of a recipe with one lane.
 std::string refusal() {
   try {
@@ -122,6 +137,7 @@ int main() {
   std::printf("after 8 updates both ranks have the same parameters: %s\n",
               said(after_8[0] == after_8[1]));
   std::printf("after 9 updates: %s\n", said(after_9[0] == after_9[1]));
+  std::printf("a batch of one sentence is an update on both: %s\n", said(count_alike()));
   std::printf("one rank is GradientAccumulation, bit for bit: %s\n", said(is_accumulation()));
   std::printf("the loss of a batch fell to less than half: %s\n", said(last < first / 2));
   std::printf("both ranks translate %d sentences\n",
