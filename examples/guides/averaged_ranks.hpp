@@ -84,7 +84,7 @@ class AveragedRanks : public parallel::OverRanks<C> {
       auto report = state_.update(on_all, recipe_, std::move(sums), mine, rate);
       report.skipped = !this->on_any_rank(!report.skipped);
       state_.set_counters(updates + (report.skipped ? 0 : 1), skipped + (report.skipped ? 1 : 0));
-      if (state_.steps() % period_ == 0) average();
+      if (state_.steps() % period_ == 0) share_values();
       report.loss = parallel::total_over_ranks(*this->communicator_, *device_, turn.all_losses(),
                                                state_.steps(), parallel::GivenBatches(batch), rate);
       return report;
@@ -127,21 +127,20 @@ class AveragedRanks : public parallel::OverRanks<C> {
   }
   // [rest]
 
-  // [members]
- private:
-  // [members]
   // [average]
   std::span<float> values() const {
     return {state_.values().data(), static_cast<std::size_t>(objective_.layout().trained)};
   }
 
-  void average() {
+  //! Gives every rank the mean of all ranks' values.
+  void share_values() {
     comm::all_reduce(*this->communicator_, values(), {"all_reduce", "parameters"});
     for (float& value : values()) value /= static_cast<float>(ranks());
   }
   // [average]
 
   // [members]
+ private:
   Range lanes() const { return weft::share(recipe_.lanes, ranks(), rank()); }
 
   D* device_;

@@ -69,6 +69,23 @@ TEST_CASE("a model is split into slices of it") {
       std::same_as<std::remove_cvref_t<decltype(weighed.stage<1>())>, nn::Sequential<Norm>>);
 }
 
+namespace {
+
+//! With a member that nobody gives a value.
+struct Scaled {
+  index_t rows;
+  nn::Linear<24, 24> linear;
+
+  template <class Self, class Visit>
+  static constexpr void members(Self& self, Visit&& visit) {
+    visit("linear", self.linear);
+  }
+};
+
+static_assert(parallel::detail::cost_of<Scaled> == 3 * (24 * 24 + 24));
+
+}  // namespace
+
 TEST_CASE("what is frozen costs its forward pass alone") {
   using Layer = nn::EncoderLayer<24, 3, 40>;
   using Begin = nn::Frozen<nn::Sequential<nn::Embedding<24>, Layer, Layer, Layer, Layer, Layer>>;

@@ -5,8 +5,10 @@
 #include <weft/comm/launch.hpp>
 #include <weft/optim/adam.hpp>
 #include <weft/optim/moving_average.hpp>
+#include <weft/optim/sgd.hpp>
 #include <weft/parallel/data_parallel.hpp>
 #include <weft/parallel/distributed_data_parallel.hpp>
+#include <weft/parallel/distributed_optimizer.hpp>
 #include <weft/parallel/gradient_accumulation.hpp>
 #include <weft/parallel/pipeline_parallel.hpp>
 #include <weft/parallel/schedule/one_forward_one_backward.hpp>
@@ -73,9 +75,9 @@ Outcome train_and_average(Strategy& strategy) {
   train(0, 4);
   outcome.loss_before = loss_of<Batch>(strategy);
   outcome.values = values_of(strategy);
-  with_average(strategy, [&] {
-    outcome.loss_of_average = loss_of<Batch>(strategy);
+  outcome.loss_of_average = with_average(strategy, [&] {
     outcome.average = values_of(strategy);
+    return loss_of<Batch>(strategy);
   });
   outcome.restored = values_of(strategy);
   train(4, 6);
@@ -169,21 +171,25 @@ TEST_CASE("a run goes on with its average under another strategy") {
   const auto step = [](auto& strategy, std::uint32_t update) {
     static_cast<void>(strategy.step(train::DeviceBatch(random_translations(13, update)), 0.003));
   };
+  const auto average_of = [](auto& strategy) {
+    return with_average(strategy, [&] { return values_of(strategy); });
+  };
   step(one.strategy, 0);
-  train::save_state(one.strategy, path, {});
   step(one.strategy, 1);
-  std::vector<float> average;
-  with_average(one.strategy, [&] { average = values_of(one.strategy); });
+  train::save_state(one.strategy, path, {});
+  const auto saved = average_of(one.strategy);
+  step(one.strategy, 2);
+  const auto average = average_of(one.strategy);
   std::vector<int> same(2);
   comm::launch_threads(2, comm::Timeout(60.0), [&](comm::ThreadCommunicator& communicator) {
     Cpu device;
-    DistributedDataParallel<SmallModel, SmallLoss, Zero<1>, Averaging> strategy(
+    DistributedDataParallel<SmallModel, SmallLoss, Zero<2>, Averaging> strategy(
         device, communicator, small_objective(), optimizer, recipe);
     train::load_state(strategy, path);
-    step(strategy, 1);
-    with_average(strategy, [&] {
-      same[static_cast<std::size_t>(communicator.rank())] = values_of(strategy) == average ? 1 : 0;
-    });
+    const bool begins_alike = average_of(strategy) == saved;
+    step(strategy, 2);
+    const bool goes_on_alike = average_of(strategy) == average;
+    same[static_cast<std::size_t>(communicator.rank())] = begins_alike && goes_on_alike ? 1 : 0;
   });
   CHECK(same == std::vector<int>{1, 1});
 
@@ -227,18 +233,105 @@ TEST_CASE("what would take the average for the parameters is refused, and they c
       "before or after";
   CHECK(refused([&] { static_cast<void>(strategy.step(train::DeviceBatch(batch), 0.003)); }) ==
         "step" + why);
+  CHECK(refused([&] { strategy.accumulate(train::DeviceBatch(batch)); }) == "accumulate" + why);
   CHECK(refused([&] { train::save_state(strategy, path, {}); }) == "save_state" + why);
   CHECK(refused([&] { train::load_state(strategy, path); }) == "load_state" + why);
   CHECK(refused([&] { train::load_model(strategy, path); }) == "load_part" + why);
   CHECK(refused([] { throw Error("of its own"); }) == "of its own");
   CHECK(values_of(strategy) == end);
   CHECK(strategy.state().updates() == 2);
+}
 
-  with_average(strategy, [&] { train::save_model(strategy, path, {}); });
-  std::vector<float> average;
-  with_average(strategy, [&] { average = values_of(strategy); });
+TEST_CASE("an average that was saved as a model and loaded is the parameters and their average") {
+  const TemporaryFolder folder;
+  const std::string path = folder.path("model"), part = folder.path("part");
+  const auto train_on = [](auto& strategy) {
+    for (std::uint32_t update = 0; update < 3; ++update) {
+      static_cast<void>(strategy.step(train::DeviceBatch(random_translations(13, update)), 0.003));
+    }
+  };
+  OnOne one;
+  auto& strategy = one.strategy;
+  train_on(strategy);
+  const auto values = values_of(strategy);
+  const auto average = with_average(strategy, [&] {
+    train::save_model(strategy, path, {});
+    train::save_part(strategy, strategy.objective().model().encoder, part, {});
+    return values_of(strategy);
+  });
+  train::load_part(strategy, strategy.objective().model().encoder, part);
+  CHECK(values_of(strategy) != values);
+  CHECK(values_of(strategy) != average);
+  CHECK(with_average(strategy, [&] { return values_of(strategy); }) == average);
   train::load_model(strategy, path);
   CHECK(values_of(strategy) == average);
+
+  OnOne untrained;
+  train::save_model(untrained.strategy, path, {});
+  const auto begin = values_of(untrained.strategy);
+  std::vector<int> same(2);
+  comm::launch_threads(2, comm::Timeout(60.0), [&](comm::ThreadCommunicator& communicator) {
+    Cpu device;
+    DistributedDataParallel<SmallModel, SmallLoss, Zero<3>, Averaging> ranks(
+        device, communicator, small_objective(), optimizer, recipe);
+    train_on(ranks);
+    train::load_model(ranks, path);
+    const bool is_loaded = with_average(ranks, [&] { return values_of(ranks); }) == begin;
+    same[static_cast<std::size_t>(communicator.rank())] = is_loaded ? 1 : 0;
+  });
+  CHECK(same == std::vector<int>{1, 1});
+}
+
+TEST_CASE(
+    "what one rank throws while it reads the average ends all, and their parameters are back") {
+  std::vector<int> back(3);
+  const auto message = message_of<Error>([&] {
+    comm::launch_threads(3, comm::Timeout(60.0), [&](comm::ThreadCommunicator& communicator) {
+      Cpu device;
+      DistributedDataParallel<SmallModel, SmallLoss, Zero<1>, Averaging> strategy(
+          device, communicator, small_objective(), optimizer, recipe);
+      for (std::uint32_t update = 0; update < 2; ++update) {
+        const auto batch = random_translations(13, update);
+        static_cast<void>(strategy.step(train::DeviceBatch(batch), 0.003));
+      }
+      const auto values = values_of(strategy);
+      const auto check = [&] {
+        const bool is_back = to_host(strategy.state().values()) == values;
+        back[static_cast<std::size_t>(communicator.rank())] = is_back ? 1 : 0;
+      };
+      try {
+        with_average(strategy, [&] {
+          if (communicator.rank() == 1) throw Error("of its own");
+          return loss_of<train::DeviceBatch>(strategy);
+        });
+      } catch (...) {
+        check();
+        throw;
+      }
+    });
+  });
+  CHECK(message.find("of its own") != std::string::npos);
+  CHECK(back == std::vector<int>{1, 1, 1});
+}
+
+TEST_CASE("an optimizer of ranks keeps an average too") {
+  std::vector<int> right(2);
+  comm::launch_threads(2, comm::Timeout(60.0), [&](comm::ThreadCommunicator& communicator) {
+    Cpu device;
+    const std::vector<float> begin{1.0f, 2.0f, 3.0f};
+    DistributedOptimizer<optim::MovingAverage<optim::Sgd>> train(
+        device, communicator, optim::MovingAverage(optim::Sgd(), 0.5), begin);
+    for (int update = 0; update < 2; ++update) {
+      std::vector<float> gradients(3, 1.0f);
+      static_cast<void>(train.step(gradients, {Sum<of::Loss>(), Count<of::Tokens>(1)}, 1.0));
+    }
+    // 0, 1, 2 and -1, 0, 1: a third of the first, two thirds of the second.
+    const auto first = with_average(train, [&] { return train.values()[0]; });
+    const bool is_average = first == Approx(-2.0 / 3.0);
+    const bool is_back = train.values()[0] == -1.0f;
+    right[static_cast<std::size_t>(communicator.rank())] = is_average && is_back ? 1 : 0;
+  });
+  CHECK(right == std::vector<int>{1, 1});
 }
 
 TEST_CASE("the average is not put where somebody holds all parameters") {

@@ -87,6 +87,7 @@ class DataParallel : public OneProcess {
   template <class B>
   void accumulate(const B& batch) {
     static_assert(sizeof(BatchRequirements<B, Model, Loss, D>) > 0);
+    state_.expect_not_averaged("accumulate");
     auto turn = batches_.begin(recipe_, state_.loads());
     const auto values = replicated_values();
     on_devices([&](D&, int index) {

@@ -101,6 +101,7 @@ class DistributedDataParallel : public OverRanks<C> {
   template <class B>
   void accumulate(const B& batch) {
     static_assert(sizeof(RankBatchRequirements<B, Model, Loss, D>) > 0);
+    state_.expect_not_averaged("accumulate");
     auto turn = batches_.begin(recipe_, state_.loads());
     turn.given().add(batch);
     with_parameters(nn::Mode::train, state_.steps(), batch.size(), [&] {
@@ -187,6 +188,8 @@ class DistributedDataParallel : public OverRanks<C> {
   //! Brings the parameters that this rank updates, as `state().values()` has them, to all that read
   //! them, as `step` does. All ranks call it.
   //!
+  //! **Cost.** With N ranks under `Zero<1>` and `Zero<2>` a rank sends its share N - 1 times, else
+  //! nothing.
   //! **Errors.** Error while what `whole_values` returned lives.
   void share_values() {
     this->expect_no_whole("share_values");

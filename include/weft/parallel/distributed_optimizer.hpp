@@ -104,6 +104,7 @@ class DistributedOptimizer {
   //! Gives all ranks the values, the optimizer's buffers and the counters of one of them, as after
   //! it has read a saved state.
   void broadcast_state(int root) {
+    state_.expect_not_averaged("broadcast_state");
     const auto send = [&](const Tensor<float, D>& tensor, const char* what) {
       comm::broadcast(moving_, std::span(tensor.data(), static_cast<std::size_t>(tensor.size())),
                       root, {"broadcast", what});
@@ -114,6 +115,9 @@ class DistributedOptimizer {
     comm::broadcast(*communicator_, std::span<index_t>(counters), root, {"broadcast", "counters"});
     state_.set_counters(counters[0], counters[1]);
   }
+
+  //! Every rank updates all values: for `with_average`.
+  static constexpr void share_values() {}
 
   //! On the device.
   [[nodiscard]] std::span<float> values() const {

@@ -56,6 +56,7 @@ class GradientAccumulation : public OneProcess {
   template <class B>
   void accumulate(const B& batch) {
     static_assert(sizeof(BatchRequirements<B, Model, Loss, D>) > 0);
+    state_.expect_not_averaged("accumulate");
     auto turn = batches_.begin(recipe_, state_.loads());
     runner_.accumulate(recipe_, {0, recipe_.lanes}, batch, turn.is_first(),
                        state_.read_values().data(), turn.key(recipe_.seed, state_.steps()),

@@ -130,6 +130,7 @@ class PipelineParallel : public OverRanks<C> {
   template <class B>
   void accumulate(const B& batch) {
     static_assert(sizeof(RankBatchRequirements<B, Model, Loss, D>) > 0);
+    state_.expect_not_averaged("accumulate");
     auto turn = batches_.begin(recipe_, state_.loads());
     turn.given().add(batch);
     train(batch, turn);
@@ -214,6 +215,8 @@ class PipelineParallel : public OverRanks<C> {
   //! Brings the parameters that this rank updates, as `state().values()` has them, to all that read
   //! them, as `step` does. All ranks call it.
   //!
+  //! **Cost.** Under `Zero<1>` a rank sends its share to the other replicas; weights that stages
+  //! share are sent to where they are used.
   //! **Errors.** Error while what `whole_values` returned lives.
   void share_values() {
     this->expect_no_whole("share_values");

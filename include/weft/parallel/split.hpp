@@ -69,7 +69,7 @@ struct CountProducts : nn::detail::Visitor {
 //! run time, as an embedding's, do not count, nor do look-ups.
 template <class Module>
 inline constexpr index_t cost_of = [] {
-  const Module module;
+  const auto module = Module();
   CountProducts counter;
   nn::visit_members(module, counter);
   return counter.count;

@@ -64,7 +64,7 @@ class TrainingState {
         layout_(&layout),
         groups_(groups_of(layout, optimizer)),
         owned_(std::move(owned)),
-        present_(present.value_or(std::vector<Range>{{0, layout.values}})),
+        present_(trained_in(present.value_or(std::vector<Range>{{0, layout.trained}}), layout)),
         values_(present ? part_on_device(device, values, *present)
                         : to_device<float>(device, values, {layout.values})),
         block_sums_(device, {ops::block_count(layout.trained)}),
@@ -109,7 +109,7 @@ class TrainingState {
   [[nodiscard]] const Tensor<float, D>& buffer(std::size_t i) const { return state_[i]; }
   //! The parameters that are updated here.
   [[nodiscard]] const std::vector<Range>& owned() const { return owned_; }
-  //! The values that have memory here all the time.
+  //! The parameters whose values have memory here all the time.
   [[nodiscard]] const std::vector<Range>& present() const { return present_; }
   //! Where an owned parameter's element is in a buffer.
   [[nodiscard]] index_t place_of(index_t parameter) const {
@@ -179,6 +179,7 @@ class TrainingState {
   template <class OnAll>
   [[nodiscard]] StepReport update(const OnAll& on_all, const Recipe& recipe,
                                   std::vector<float*> lanes, const LossSum& loss, double rate) {
+    expect_not_averaged("step");
     expect_scale_of(recipe);
     float* const gradients = lanes[0];
     reduce(on_all, lanes);
@@ -211,6 +212,7 @@ class TrainingState {
   template <class OnAll>
   [[nodiscard]] StepReport apply(const OnAll& on_all, const Recipe& recipe, const float* gradients,
                                  double squares, const LossSum& loss, double rate) {
+    expect_not_averaged("step");
     expect_scale_of(recipe);
     const optim::GradientScale scale(squares, loss.tokens.value(), recipe.clip_norm,
                                      loss_scale_.value());
@@ -221,6 +223,13 @@ class TrainingState {
   }
 
  private:
+  [[nodiscard]] static std::vector<Range> trained_in(std::vector<Range> values,
+                                                     const nn::ParameterLayout& layout) {
+    for (Range& range : values) range = intersection(range, {0, layout.trained});
+    std::erase_if(values, [](Range range) { return range.size() <= 0; });
+    return values;
+  }
+
   //! An array with room for all values, of which some are there.
   [[nodiscard]] static Tensor<float, D> part_on_device(D& device, std::span<const float> values,
                                                        std::span<const Range> present) {

@@ -124,7 +124,8 @@ template <class Module>
 //! Reads a part of the model, as `save_part` wrote it; the rest stays as it is. All ranks call it.
 //!
 //! Of a file that has more, `prefix` is what precedes the names of the part's parameters in it:
-//! with "encoder." those of another model's encoder are read. Returns the file's metadata.
+//! with "encoder." those of another model's encoder are read. Returns the file's metadata. Where
+//! the optimizer keeps a moving average, that of the part becomes what was read.
 //!
 //! **Errors.** As `load_model`; Error if the part has no parameters, or is none of this strategy's
 //! objective.
@@ -142,7 +143,16 @@ io::Metadata load_part(Strategy& strategy, const Module& part, const std::string
   });
   detail::check_same_file(strategy, metadata);
   detail::set_elements(values, read);
-  strategy.state().count_load();
+  auto& state = strategy.state();
+  if constexpr (std::remove_cvref_t<decltype(state)>::keeps_average) {
+    const auto parameters = detail::parameters_of_part(strategy.objective(), part);
+    detail::for_slices(parameters, "", state.owned(), [&](const auto&, index_t, Range slice) {
+      values.device().copy(state.average().data() + state.place_of(slice.begin),
+                           values.data() + slice.begin, slice.size() * index_t{sizeof(float)});
+    });
+    values.device().synchronize();
+  }
+  state.count_load();
   return metadata;
 }
 
