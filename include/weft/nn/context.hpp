@@ -3,7 +3,9 @@
 //! @file What a module is given with its inputs.
 #pragma once
 
+#include <concepts>
 #include <cstddef>
+#include <type_traits>
 #include <utility>
 
 #include <weft/core/error.hpp>
@@ -149,6 +151,10 @@ class Context {
   //! **Errors.** Error in evaluation.
   template <class F>
   void gradient(const Parameter& p, F&& f) {
+    static_assert(std::invocable<const std::decay_t<F>&, View<float>, ops::Write> &&
+                      std::copy_constructible<std::decay_t<F>>,
+                  "ctx.gradient takes a function of a gradient's place, which holds copies and is "
+                  "not mutable: [x, dy](View<float> dw, ops::Write write) { ... }");
     if (!p.trained) return;
     if (gradients_ == nullptr) detail::throw_evaluating();
     if (put_off_ == nullptr) return compute_gradient(*gradients_, p, f);
@@ -163,6 +169,11 @@ class Context {
   //! **Errors.** Error in evaluation, and if one of them is frozen.
   template <class F>
   void gradients(const Parameter& a, const Parameter& b, F&& f) {
+    static_assert(
+        std::invocable<const std::decay_t<F>&, View<float>, ops::Write, View<float>, ops::Write> &&
+            std::copy_constructible<std::decay_t<F>>,
+        "ctx.gradients takes a function of two gradients' places, which holds copies and is not "
+        "mutable: [x, dy](View<float> da, ops::Write, View<float> db, ops::Write) { ... }");
     if (gradients_ == nullptr) detail::throw_evaluating();
     if (put_off_ == nullptr) return compute_gradients(*gradients_, a, b, f);
     put_off_->add([gradients = gradients_, a, b, f = std::forward<F>(f)] {

@@ -130,6 +130,12 @@ class Walk {
   template <class Member>
   constexpr void operator()(const char* name, Member& member) {
     using Type = std::remove_const_t<Member>;
+    static_assert(
+        (requires { visitor_.parameter(name, member); } || !std::same_as<Type, Parameter>)&&(
+            requires { visitor_.dropout(member); } || !std::same_as<Type, DropoutSite>),
+        "a module's members shows a constant to who gives it a place: it is a template over the "
+        "module too, template <class Self, class Visit> static constexpr void members(Self& self, "
+        "Visit&& visit)");
     if constexpr (std::same_as<Type, Parameter>) {
       visitor_.parameter(name, member);
     } else if constexpr (std::same_as<Type, DropoutSite>) {
