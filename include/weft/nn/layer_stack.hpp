@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <concepts>
 #include <cstddef>
 #include <utility>
 
@@ -20,6 +21,19 @@ namespace detail {
 template <class Layer, class D, class... Inputs>
 concept ReadsThese = requires(const Layer& layer, Context<D>& ctx, const Inputs&... inputs) {
   layer.forward(ctx, inputs...);
+};
+
+template <class Layer, class D, class X, class... Others>
+concept WritesWhatItReads = requires(const Layer& layer, Context<D>& ctx, const X& x,
+                                     const Others&... others) {
+  { layer.forward(ctx, x, others...).output } -> std::convertible_to<X>;
+};
+
+template <class Layer, class D, class X, class... Others>
+concept GivesGradientBack = requires(const Layer& layer, Context<D>& ctx,
+                                     typename Layer::template Saved<D>&& saved, const X& dy,
+                                     Others&... others) {
+  { layer.backward(ctx, std::move(saved), dy, others...) } -> std::convertible_to<X>;
 };
 
 }  // namespace detail
@@ -58,6 +72,9 @@ struct LayerStack {
     static_assert(detail::ReadsThese<Layer, D, Rows<C, D>, Others...>,
                   "a stack's layers read something else than the stack was given: a decoder's read "
                   "the encoder's output too, decoder.forward(ctx, x, memory)");
+    static_assert(detail::WritesWhatItReads<Layer, D, Rows<C, D>, Others...> ||
+                      !detail::ReadsThese<Layer, D, Rows<C, D>, Others...>,
+                  "a stack's layers must write as many channels as they read");
     Saved<D> saved;
     for (std::size_t i = 0; i < layers.size(); ++i) {
       ctx.enter_unit(first_unit, i);
@@ -77,6 +94,10 @@ struct LayerStack {
   template <class D, class... Others>
   [[nodiscard]] Rows<C, D> backward(Context<D>& ctx, Saved<D>&& saved, Rows<C, D> dy,
                                     Others&... others) const {
+    static_assert(detail::GivesGradientBack<Layer, D, Rows<C, D>, Others...>,
+                  "a stack's layers must return the gradient of what they read from backward: "
+                  "those of an nn::Frozen do not, so freeze them by nn::freeze, or the whole stack "
+                  "and what is before it by an nn::Frozen");
     if constexpr (FinalNorm) dy = norm.backward(ctx, std::move(saved.norm), dy);
     for (std::size_t i = layers.size(); i-- > 0;) {
       auto consumed = std::move(saved.layers[i]);  // ends with this turn, and gives its memory back
