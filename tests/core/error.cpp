@@ -4,6 +4,8 @@
 #include <weft/core/index.hpp>
 
 #include <catch2/catch.hpp>
+#include <cmath>
+#include <limits>
 #include <string>
 
 namespace error_tests {
@@ -14,6 +16,8 @@ TEST_CASE("text joins strings, numbers and flags without a locale") {
   CHECK(text("x is ", 3, " of ", index_t{1} << 40, ", ", 0.5, ", ", true, '!') ==
         "x is 3 of 1099511627776, 0.5, true!");
   CHECK(text() == "");
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  CHECK(text(nan, " ", std::copysign(nan, -1.0), " ", -1.0 / 0.0) == "nan nan -inf");
 }
 
 TEST_CASE("an error carries its message and the place that threw it") {

@@ -15,7 +15,7 @@ namespace weft {
 //! `fixed(41.025, 1)` is "41.0", infinities and NaN are "inf", "-inf" and "nan".
 //! **Shapes.** 0 <= decimals <= 17.
 [[nodiscard]] inline std::string fixed(double value, int decimals) {
-  if (std::isnan(value)) return "nan";  // to_chars would write its sign: x86's 0 / 0 has one
+  if (std::isnan(value)) return "nan";  // as `text`
   char digits[1 + 309 + 1 + 17];  // sign, integer part of the largest double, point, decimals
   const auto end =
       std::to_chars(digits, digits + sizeof digits, value, std::chars_format::fixed, decimals).ptr;

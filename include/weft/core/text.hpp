@@ -26,6 +26,10 @@ template <class T>
   } else if constexpr (std::same_as<T, char>) {
     out += part;
   } else if constexpr (std::is_arithmetic_v<T>) {
+    if constexpr (std::is_floating_point_v<T>) {
+      // to_chars would write a NaN's sign: x86's 0 / 0 has one.
+      if (part != part) return append_text(out, "nan");
+    }
     char digits[64];
     const auto end = std::to_chars(digits, digits + sizeof digits, part).ptr;
     out.append(digits, end);
