@@ -21,6 +21,7 @@
 #include "averaged_ranks.hpp"
 
 #include <weft/comm/launch.hpp>
+#include <weft/parallel/strategy.hpp>
 #include <weft/weft.hpp>
 // [include]
 
@@ -40,6 +41,7 @@ constexpr nn::TransformerShape shape{
 using Model = nn::Transformer<shape>;
 using Loss = Chunked<nn::Generator<shape>, nn::LabelSmoothing>;
 using Train = guides::AveragedRanks<Model, Loss>;
+static_assert(parallel::Strategy<Train>);
 // [use]
 
 Train::Objective objective() {

@@ -54,9 +54,7 @@ template <class D>
 template <class Strategy>
 [[nodiscard]] std::vector<MemoryUse> memory_of_devices(const Strategy& strategy) {
   std::vector<MemoryUse> uses;
-  int devices = 1;
-  if constexpr (requires { strategy.devices(); }) devices = strategy.devices();
-  for (int i = 0; i < devices; ++i) uses.push_back(memory_of(strategy.device(i)));
+  for (int i = 0; i < strategy.devices(); ++i) uses.push_back(memory_of(strategy.device(i)));
   return uses;
 }
 

@@ -27,6 +27,7 @@
 #include <weft/parallel/loss_sum.hpp>
 #include <weft/parallel/objective.hpp>
 #include <weft/parallel/recipe.hpp>
+#include <weft/parallel/strategy.hpp>
 #include <weft/parallel/with_average.hpp>
 #include <weft/train/early_stopping.hpp>
 #include <weft/train/process_usage.hpp>
@@ -60,6 +61,11 @@ concept TrainingData = requires(const T& data, const typename T::Batch& batch,
   { T::on_device(batch) } -> parallel::Batch<Cpu>;
 };
 
+//! What a strategy takes of data's batch.
+template <class Data>
+using DeviceBatchOf =
+    std::remove_cvref_t<decltype(Data::on_device(std::declval<const typename Data::Batch&>()))>;
+
 //! Trains a strategy on data such as TranslationData. All ranks of a strategy that has ranks do the
 //! same. Files are written by the first rank, or by all, each its shard, where a rank has no more
 //! than that.
@@ -74,6 +80,7 @@ class Trainer {
                 "a trainer's data has a type Batch, a loader(seed, position) whose next(batch), "
                 "position() and batches_in_epoch() go through the epochs, a for_validation(f), and "
                 "a static on_device(batch), which a strategy takes: see train::TrainingData");
+  static_assert(sizeof(parallel::CheckStrategy<Strategy, DeviceBatchOf<Data>>) > 0);
 
  public:
   //! `folder` holds what is saved; the first rank claims it.
