@@ -120,6 +120,17 @@ TEST_CASE("however a batch is cut, its parts hold the same rows under the same k
   }
 }
 
+TEST_CASE("batches with other words on any side have other fingerprints") {
+  auto batch = random_translations(3, 1);
+  const auto before = DeviceBatch(batch).fingerprint();
+  for (data::TokenRows* rows : {&batch.source, &batch.target_input, &batch.target_output}) {
+    ++rows->tokens.back();
+    CHECK(DeviceBatch(batch).fingerprint() != before);
+    --rows->tokens.back();
+  }
+  CHECK(DeviceBatch(batch).fingerprint() == before);
+}
+
 TEST_CASE("a batch whose rows do not belong together is refused") {
   const auto refusal = [](auto spoil) {
     auto batch = random_translations(3, 1);

@@ -90,6 +90,19 @@ TEST_CASE("a batch in which words have no next ones is refused") {
         "a batch: rows of input are not as long as those of output");
 }
 
+TEST_CASE("batches with other words, or other next ones, have other fingerprints") {
+  data::LanguageModelBatch batch;
+  data::Columns(counting(100), 4, 8, "text").fill(0, batch);
+  const auto fingerprint = [&] { return train::LanguageModelDeviceBatch(batch).fingerprint(); };
+  const auto before = fingerprint();
+  for (data::TokenRows* rows : {&batch.input, &batch.output}) {
+    ++rows->tokens.back();
+    CHECK(fingerprint() != before);
+    --rows->tokens.back();
+  }
+  CHECK(fingerprint() == before);
+}
+
 TEST_CASE("an epoch reads every chunk, or the first ones") {
   const data::Columns text(counting(100), 4, 8, "text");
   CHECK(train::ColumnsLoader(text, 0, {}).batches_in_epoch() == 3);

@@ -75,6 +75,7 @@ class DeviceBatch {
   [[nodiscard]] std::uint64_t fingerprint() const {
     return Fingerprint()
         .add(batch_->source.fingerprint())
+        .add(batch_->target_input.fingerprint())
         .add(batch_->target_output.fingerprint())
         .value();
   }

@@ -8,6 +8,7 @@
 
 #include <weft/core/chunks.hpp>
 #include <weft/core/error.hpp>
+#include <weft/core/fingerprint.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/lifetime.hpp>
 #include <weft/data/batch_position.hpp>
@@ -37,8 +38,10 @@ class LanguageModelDeviceBatch {
   //! How many columns it has.
   [[nodiscard]] index_t size() const { return batch_->size(); }
 
-  //! Differs where the words that are read do.
-  [[nodiscard]] std::uint64_t fingerprint() const { return batch_->input.fingerprint(); }
+  //! Differs where words do.
+  [[nodiscard]] std::uint64_t fingerprint() const {
+    return Fingerprint().add(batch_->input.fingerprint()).add(batch_->output.fingerprint()).value();
+  }
 
   //! **Shapes.** TokenSequences of the columns in the range, and a label for each word.
   template <class D>
