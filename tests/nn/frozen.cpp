@@ -16,6 +16,7 @@
 #include <weft/parallel/distributed_data_parallel.hpp>
 #include <weft/parallel/gradient_accumulation.hpp>
 #include <weft/testing/small_translation.hpp>
+#include <weft/train/device_batch.hpp>
 
 #include <catch2/catch.hpp>
 
@@ -109,6 +110,29 @@ TEST_CASE("ranks go through frozen layers once, with the bits of one device") {
         values_after_updates(strategy) == expected ? 1 : 0;
   });
   CHECK(same == std::vector<int>{1, 1, 1});
+}
+
+TEST_CASE("modules inside of a frozen one may share a weight") {
+  using Model = nn::Frozen<SmallModel>;
+  using Head = Chunked<nn::BasicGenerator<small_shape.d_model>, nn::LabelSmoothing>;
+  Cpu device;
+  const parallel::Objective<Model, Head> objective(
+      Model(SmallModel({small_vocabulary, small_vocabulary, 24})),
+      nn::BasicGenerator<small_shape.d_model>(small_vocabulary), nn::LabelSmoothing(0.1f));
+  CHECK(objective.layout().trained == small_vocabulary * small_shape.d_model);
+  CHECK(objective.layout().gradients == objective.layout().trained);
+  GradientAccumulation<Model, Head> strategy(device, objective, optim::Adam(), recipe);
+  const auto behind = [&] {
+    const auto values = to_host(strategy.state().values());
+    return std::vector<float>(values.begin() + objective.layout().trained, values.end());
+  };
+  const auto frozen = behind();
+  const auto sentences = random_translations(60, 0);
+  const train::DeviceBatch batch(sentences);
+  const double before = strategy.evaluate(batch).loss.value();
+  for (int update = 0; update < 10; ++update) (void)strategy.step(batch, 0.003);
+  CHECK(strategy.evaluate(batch).loss.value() < before);
+  CHECK(behind() == frozen);
 }
 
 namespace {

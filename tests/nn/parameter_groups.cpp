@@ -161,12 +161,62 @@ TEST_CASE("a model with frozen parts is saved whole, and its training goes on") 
         "(no error)");
 }
 
-TEST_CASE("a shared weight cannot be frozen") {
-  SmallModel model({small_vocabulary, small_vocabulary, 24});
-  nn::freeze(model.source_embedding);
-  CHECK(message_of<ArgumentError>([&] {
-          return SmallObjective(model, nn::LabelSmoothing(0.1f), 5);
-        }) == "freeze: a weight that modules share by a tie cannot be frozen");
+namespace {
+
+//! All three uses of the embedding are one weight.
+SmallObjective tied_objective(bool frozen) {
+  SmallModel model({small_vocabulary, small_vocabulary, 24}, nn::Dropouts::everywhere(0.1f));
+  if (frozen) nn::freeze(model.source_embedding);
+  return SmallObjective(model, nn::LabelSmoothing(0.1f), 5);
+}
+
+}  // namespace
+
+TEST_CASE("a weight that modules share is frozen in all its uses, and the rest learns as before") {
+  const TemporaryFolder folder;
+  Cpu device;
+  const parallel::Recipe unclipped{.seed = 5, .lanes = 2, .micro_batches = 2};
+  using Strategy = GradientAccumulation<SmallModel, SmallLoss, optim::Sgd>;
+  Strategy free(device, tied_objective(false), optim::Sgd(), unclipped);
+  Strategy frozen(device, tied_objective(true), optim::Sgd(), unclipped);
+  train::save_model(free, folder.path("model"), {});
+  train::load_model(frozen, folder.path("model"));
+  const auto parameters = nn::named_parameters(frozen.objective());
+  const auto of_free = nn::named_parameters(free.objective());
+  const auto embedding = values_of(frozen, parameters[0].parameter);
+  for (auto* strategy : {&free, &frozen}) {
+    strategy->step(train::DeviceBatch(random_translations(7, 0)), 0.01);
+  }
+  REQUIRE(parameters[0].name == "source_embedding.weight");
+  CHECK(values_of(frozen, parameters[0].parameter) == embedding);
+  CHECK(values_of(free, of_free[0].parameter) != embedding);
+  for (std::size_t i = 1; i < parameters.size(); ++i) {
+    CAPTURE(parameters[i].name);
+    CHECK(values_of(frozen, parameters[i].parameter) == values_of(free, of_free[i].parameter));
+  }
+}
+
+TEST_CASE("all strategies train around a frozen weight that modules share with the same bits") {
+  Cpu device;
+  GradientAccumulation<SmallModel, SmallLoss> single(device, tied_objective(true), optim::Adam(),
+                                                     recipe);
+  train_some(single);
+  const auto expected = to_host(single.state().values());
+  const DeviceGroup<Cpu> devices(2, 1);
+  DataParallel<SmallModel, SmallLoss> several(devices, tied_objective(true), optim::Adam(), recipe);
+  train_some(several);
+  CHECK(to_host(several.state().values()) == expected);
+  std::vector<int> same(2);
+  comm::launch_threads(2, comm::Timeout(60), [&](comm::ThreadCommunicator& communicator) {
+    Cpu cpu;
+    DistributedDataParallel<SmallModel, SmallLoss, Zero<3>> strategy(
+        cpu, communicator, tied_objective(true), optim::Adam(), recipe);
+    train_some(strategy);
+    const auto whole = strategy.whole_values();
+    same[static_cast<std::size_t>(communicator.rank())] =
+        to_host(strategy.state().values()) == expected ? 1 : 0;
+  });
+  CHECK(same == std::vector<int>{1, 1});
 }
 
 TEST_CASE("an update of each parameter is that of its own rate and weight decay") {

@@ -5,6 +5,7 @@
 #include <weft/nn/criteria.hpp>
 #include <weft/nn/generator.hpp>
 #include <weft/nn/language_model.hpp>
+#include <weft/nn/parameter_groups.hpp>
 #include <weft/nn/transformer.hpp>
 #include <weft/parallel/chunked.hpp>
 #include <weft/parallel/objective.hpp>
@@ -218,6 +219,45 @@ TEST_CASE("a use of a use is one of the weight, to which its gradient is added")
   REQUIRE(layout.tied.size() == 2);
   CHECK(layout.tied[1].from == module.another.gradient_offset);
   CHECK(layout.tied[1].to == module.weight.gradient_offset);
+}
+
+TEST_CASE("all uses of a frozen weight are frozen, behind what is trained") {
+  TiedToAUse module;
+  module.weight.trained = false;
+  ParameterLayout layout;
+  place_trained(module, layout);
+  place_others(module, layout);
+  CHECK(layout.values == 3);
+  CHECK(layout.gradients == 0);
+  CHECK(layout.slots.empty());
+  CHECK(layout.tied.empty());
+  for (const Parameter& use : {module.use, module.another}) {
+    CHECK(!use.trained);
+    CHECK(use.shape == Shape{3});
+    CHECK(use.value_offset == module.weight.value_offset);
+  }
+
+  constexpr TransformerShape shape = small(Tie::all, Positions::sinusoidal, true);
+  Transformer<shape> model({11, 11, 7});
+  freeze(model.source_embedding);
+  using Loss = Chunked<Generator<shape>, CrossEntropy>;
+  const parallel::Objective<Transformer<shape>, Loss> objective(model);
+  const Parameter& declared = objective.model().source_embedding.weight;
+  CHECK(declared.value_offset >= objective.layout().trained);
+  CHECK(objective.model().target_embedding.weight.value_offset == declared.value_offset);
+  CHECK(objective.loss().generator.weight.value_offset == declared.value_offset);
+  CHECK(objective.layout().tied.empty());
+  CHECK(objective.layout().gradients == objective.layout().trained);
+}
+
+TEST_CASE("a use that is frozen without its weight is refused") {
+  TiedToAUse module;
+  module.use.trained = false;
+  ParameterLayout layout;
+  place_trained(module, layout);
+  CHECK(testing::message_of<ArgumentError>([&] { return place_others(module, layout), 0; }) ==
+        "freeze: a use of a weight of (3) is frozen, which is trained elsewhere: freeze it where "
+        "it is declared, and with it all uses");
 }
 
 TEST_CASE("a generator that shares only the target's embedding has that of the target") {

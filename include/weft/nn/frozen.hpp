@@ -21,7 +21,7 @@ namespace weft::nn {
 //! before it. This one does not, so it can only be the first module. Names of parameters are those
 //! of the module alone.
 //!
-//! **Errors.** As `freeze`: modules inside may not share a weight by a tie.
+//! **Errors.** As `freeze`.
 //! **Source.** PyTorch's `requires_grad_(False)` and `eval()`, and what autograd then leaves out.
 template <class M>
 struct Frozen {

@@ -55,7 +55,9 @@ constexpr void expect_scale(const char* function, float scale) {
 //!     Model model(sizes);
 //!     nn::freeze(model.encoder);
 //!
-//! **Errors.** ArgumentError from the Objective where modules share a weight that is frozen.
+//! All uses of a weight that modules share are frozen with the module that declares it.
+//!
+//! **Errors.** ArgumentError from the Objective where the module has a use alone.
 //! **Source.** PyTorch's `requires_grad_(False)`.
 template <class Module>
 constexpr void freeze(Module& module) {

@@ -55,17 +55,32 @@ struct ParameterLayout {
 
 namespace detail {
 
+//! The place of a parameter behind the trained ones, while it is not known how many these are: by
+//! how far it is behind, below -1, which is no place.
+constexpr index_t place_behind(index_t distance) { return -2 - distance; }
+
+//! The same once it is known; another place as it is.
+constexpr index_t place_behind(index_t place, index_t trained) {
+  return place < -1 ? trained - 2 - place : place;
+}
+
 // The visitors' functions are called once for every member of a module: inlined there, they make
 // programs slower to compile and nothing quicker.
 
-//! Places the trained parameters and numbers the operations.
+//! Places the trained parameters, finds how far the others are behind them, and numbers the
+//! operations.
 struct PlaceTrained : Visitor {
   ParameterLayout& layout;
 
   explicit PlaceTrained(ParameterLayout& to) : layout(to) {}
 
   [[gnu::noinline]] void parameter(const char*, Parameter& p) {
-    if (!p.trained) return;
+    const index_t behind = layout.values - layout.trained;
+    layout.values += p.size();
+    if (!p.trained) {
+      p.value_offset = place_behind(behind);
+      return;
+    }
     p.value_offset = p.gradient_offset = layout.trained;
     p.slot = static_cast<int>(layout.slots.size());
     layout.slots.emplace_back(p.gradient_offset, p.size());
@@ -98,24 +113,26 @@ struct PlaceTrained : Visitor {
   index_t begin_ = 0;
 };
 
-//! Places what lies behind the trained parameters.
+//! Places what lies behind the trained parameters, and the uses of shared weights.
 struct PlaceOthers : Visitor {
   ParameterLayout& layout;
 
   explicit PlaceOthers(ParameterLayout& to) : layout(to) {}
 
   [[gnu::noinline]] void parameter(const char*, Parameter& p) {
-    if (p.trained) return;
-    p.value_offset = layout.values;
-    layout.values += p.size();
+    p.value_offset = place_behind(p.value_offset, layout.trained);
   }
 
   [[gnu::noinline]] void tie(Parameter& use, const Parameter& source) {
-    if (!use.trained || !source.trained) {
-      throw ArgumentError("freeze: a weight that modules share by a tie cannot be frozen");
+    if (!use.trained && source.trained) {
+      throw ArgumentError(text("freeze: a use of a weight of ", source.shape,
+                               " is frozen, which is trained elsewhere: freeze it where it is "
+                               "declared, and with it all uses"));
     }
     use.shape = source.shape;
-    use.value_offset = source.value_offset;
+    use.trained = source.trained;
+    use.value_offset = place_behind(source.value_offset, layout.trained);
+    if (!use.trained) return;
     use.gradient_offset = layout.gradients;
     use.slot = static_cast<int>(layout.slots.size());
     layout.slots.emplace_back(use.gradient_offset, use.size());
@@ -137,12 +154,12 @@ template <class Module>
 void place_trained(Module& module, ParameterLayout& layout) {
   detail::PlaceTrained visitor(layout);
   visit_members(module, visitor);
-  layout.values = layout.gradients = layout.trained;
+  layout.gradients = layout.trained;
 }
 
 //! Places the rest, once all trained parameters have their places.
 //!
-//! **Errors.** ArgumentError if a weight that modules share is frozen.
+//! **Errors.** ArgumentError if a use of a shared weight is frozen, and the weight is not.
 template <class Module>
 void place_others(Module& module, ParameterLayout& layout) {
   detail::PlaceOthers visitor(layout);

@@ -47,7 +47,7 @@ struct FindPlaces : nn::detail::Visitor {
   }
   void tie(const nn::Parameter& use, const nn::Parameter&) {
     read.push_back({use.value_offset, use.value_offset + use.size()});
-    slots.push_back(use.slot);
+    if (use.trained) slots.push_back(use.slot);
   }
 };
 
