@@ -121,10 +121,7 @@ Objective objective() {
 
 // [rate]
 //! Rises for 20 updates, then falls to 0 until the 100th.
-double rate(index_t update) {
-  const auto t = static_cast<double>(update);
-  return 0.05 * std::min(t / 20.0, std::max(0.0, (100.0 - t) / 80.0));
-}
+constexpr optim::LinearDecay schedule{.peak = 0.05, .updates = 100, .warmup = 20};
 // [rate]
 
 // [average]
@@ -146,7 +143,7 @@ Ended fine_tune(Strategy& train, const std::string& from, const std::string& to)
   // [train]
   train::load_part(train, std::get<0>(train.objective().model().modules), from);
   for (unsigned update = 0; update < 100; ++update) {
-    (void)train.step(sentences(64, update, /*whole=*/true), rate(train.state().updates() + 1));
+    (void)train.step(sentences(64, update, /*whole=*/true), schedule(train.state().updates() + 1));
   }
   parallel::with_average(train, [&] { train::save_model(train, to, {}); });
   // [train]

@@ -75,6 +75,54 @@ TEST_CASE("a decay by steps is PyTorch's StepLR") {
         {{1, 5}, {2, 4.75}, {3, 4.5125000000000002}, {50, 0.40497355408796393}});
 }
 
+TEST_CASE("a linear decay is PyTorch's LinearLR behind a linear warm-up") {
+  check(LinearDecay{.peak = 0.05, .updates = 100, .warmup = 20}, {{1, 0.0025},
+                                                                  {19, 0.0475},
+                                                                  {20, 0.050000000000000003},
+                                                                  {21, 0.049375000000000002},
+                                                                  {60, 0.024999999999999981},
+                                                                  {99, 0.0006249999999999999},
+                                                                  {100, 0},
+                                                                  {130, 0}});
+  check(LinearDecay{.peak = 0.5, .updates = 10, .last = 0.1}, {{1, 0.46000000000000002},
+                                                               {5, 0.29999999999999999},
+                                                               {10, 0.099999999999999978},
+                                                               {11, 0.099999999999999978}});
+}
+
+TEST_CASE("a cosine decay is PyTorch's CosineAnnealingLR behind a linear warm-up") {
+  check(CosineDecay{.peak = 0.003, .updates = 100, .warmup = 20}, {{1, 0.00015},
+                                                                   {20, 0.0030000000000000001},
+                                                                   {21, 0.0029988435543610845},
+                                                                   {60, 0.0015000000000000002},
+                                                                   {90, 0.0001141807012330699},
+                                                                   {100, 0},
+                                                                   {130, 0}});
+  check(CosineDecay{.peak = 0.5, .updates = 10, .last = 0.1}, {{1, 0.49021130325903073},
+                                                               {5, 0.3000000000000001},
+                                                               {9, 0.1097886967409693},
+                                                               {10, 0.10000000000000001},
+                                                               {11, 0.10000000000000001}});
+}
+
+TEST_CASE("a decay ends with its last rate to the bit, and a warm-up with the highest") {
+  for (const double last : {0.0, 1e-5}) {
+    CHECK(LinearDecay{.peak = 3e-4, .updates = 77, .warmup = 7, .last = last}(77) == last);
+    CHECK(CosineDecay{.peak = 3e-4, .updates = 77, .warmup = 7, .last = last}(77) == last);
+    CHECK(LinearDecay{.peak = 3e-4, .updates = 77, .warmup = 7, .last = last}(7) == 3e-4);
+    CHECK(CosineDecay{.peak = 3e-4, .updates = 77, .warmup = 7, .last = last}(7) == 3e-4);
+  }
+}
+
+TEST_CASE("a decay without an update after its warm-up is refused") {
+  CHECK(message_of<ArgumentError>(
+            [] { return LinearDecay{.peak = 1.0, .updates = 10, .warmup = 10}(1); }) ==
+        "LinearDecay: 10 updates of warm-up, of 10 in all: needs 0 or more, and fewer than all");
+  CHECK(message_of<ArgumentError>(
+            [] { return CosineDecay{.peak = 1.0, .updates = 10, .warmup = -1}(1); }) ==
+        "CosineDecay: -1 updates of warm-up, of 10 in all: needs 0 or more, and fewer than all");
+}
+
 TEST_CASE("a constant rate does not change") { check(Constant{0.25}, {{1, 0.25}, {70000, 0.25}}); }
 
 TEST_CASE("a decay every 0 updates is refused") {

@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <concepts>
+#include <numbers>
 
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
@@ -78,9 +79,72 @@ struct StepDecay {
   }
 };
 
+namespace detail {
+
+//! How far an update is from the end of the warm-up to the last update, 0 to 1.
+//!
+//! **Errors.** ArgumentError unless 0 <= warmup < updates.
+inline double decay_progress(const char* schedule, index_t update, index_t warmup,
+                             index_t updates) {
+  if (warmup < 0 || warmup >= updates) {
+    throw ArgumentError(text(schedule, ": ", warmup, " updates of warm-up, of ", updates,
+                             " in all: needs 0 or more, and fewer than all"));
+  }
+  if (update <= warmup) return 0.0;
+  return update >= updates
+             ? 1.0
+             : static_cast<double>(update - warmup) / static_cast<double>(updates - warmup);
+}
+
+//! The share of the highest rate that a warm-up has come to.
+inline double warmup_share(index_t update, index_t warmup) {
+  return update < warmup ? static_cast<double>(update) / static_cast<double>(warmup) : 1.0;
+}
+
+}  // namespace detail
+
+//! Rises linearly to `peak` in `warmup` updates, then falls linearly to `last` in update `updates`,
+//! and stays there.
+//!
+//! **Source.** transformers' get_linear_schedule_with_warmup, which makes update t with the rate of
+//! t - 1, so its first one changes nothing; PyTorch's LinearLR.
+struct LinearDecay {
+  double peak;         //!< the highest rate
+  index_t updates;     //!< of the run, those of the warm-up included
+  index_t warmup = 0;  //!< updates in which the rate rises
+  double last = 0.0;   //!< the rate of the last update, and of any after it
+
+  //! The rate of an update. **Errors.** ArgumentError unless 0 <= warmup < updates.
+  double operator()(index_t update) const {
+    const double fallen = detail::decay_progress("LinearDecay", update, warmup, updates);
+    return detail::warmup_share(update, warmup) * std::lerp(peak, last, fallen);
+  }
+};
+
+//! The same, but it falls along half a cosine: slowly at first, and slowly at the end.
+//!
+//! **Source.** Loshchilov and Hutter 2017, "SGDR", eq. 5 without restarts; PyTorch's
+//! CosineAnnealingLR, transformers' get_cosine_schedule_with_warmup. Both make update t with the
+//! rate of t - 1.
+struct CosineDecay {
+  double peak;         //!< the highest rate
+  index_t updates;     //!< of the run, those of the warm-up included
+  index_t warmup = 0;  //!< updates in which the rate rises
+  double last = 0.0;   //!< the rate of the last update, and of any after it
+
+  //! The rate of an update. **Errors.** ArgumentError unless 0 <= warmup < updates.
+  double operator()(index_t update) const {
+    const double fallen = detail::decay_progress("CosineDecay", update, warmup, updates);
+    const double left = 0.5 * (1.0 + std::cos(std::numbers::pi * fallen));
+    return detail::warmup_share(update, warmup) * std::lerp(last, peak, left);
+  }
+};
+
 static_assert(RateSchedule<Constant>);
 static_assert(RateSchedule<Noam>);
 static_assert(RateSchedule<InverseSquareRoot>);
 static_assert(RateSchedule<StepDecay>);
+static_assert(RateSchedule<LinearDecay>);
+static_assert(RateSchedule<CosineDecay>);
 
 }  // namespace weft::optim
