@@ -5,6 +5,7 @@
 #include <weft/comm/decorators.hpp>
 #include <weft/comm/launch.hpp>
 #include <weft/device/device_group.hpp>
+#include <weft/ops/check_finite.hpp>
 #include <weft/parallel/data_parallel.hpp>
 #include <weft/parallel/gradient_accumulation.hpp>
 #include <weft/testing/small_translation.hpp>
@@ -19,6 +20,7 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -381,6 +383,37 @@ TEST_CASE("ranks whose devices multiply with other precisions are told so") {
         "bfloat16");
   CHECK(said[1] == said[0]);
   CHECK(said_in_evaluate == said);
+}
+
+TEST_CASE("all ranks hear which module of one made a number that is not finite") {
+  const ops::CheckFinite checked;
+  const auto said_of = [](auto pass) {
+    std::vector<std::string> said(2);
+    comm::launch_threads(2, patience, [&](ThreadCommunicator& communicator) {
+      Cpu device;
+      Distributed<Zero<0>> strategy(device, communicator, small_objective(), optim::Adam(),
+                                    recipe_of(2), small_buckets);
+      const auto& spoilt = strategy.objective().model().encoder.layers[1].feed_forward.outer.bias;
+      if (communicator.rank() == 1) {
+        strategy.state().values().data()[spoilt.value_offset] =
+            std::numeric_limits<float>::infinity();
+      }
+      const auto batch = random_translations(13, 1);
+      said[static_cast<std::size_t>(communicator.rank())] =
+          message_of<Error>([&] { return pass(strategy, train::DeviceBatch(batch)); });
+    });
+    return said;
+  };
+  const auto check = [](const std::vector<std::string>& said) {
+    CHECK_THAT(said[1], Catch::StartsWith("encoder.layers.1.feed_forward"));
+    CHECK(said[0] == "rank 1 failed: " + said[1]);
+  };
+  check(said_of([](auto& strategy, const auto& batch) { return strategy.step(batch, 0.5); }));
+  check(said_of([](auto& strategy, const auto& batch) {
+    strategy.accumulate(batch);
+    return strategy.step(batch, 0.5);
+  }));
+  check(said_of([](auto& strategy, const auto& batch) { return strategy.evaluate(batch); }));
 }
 
 TEST_CASE("ranks that were given other batches or rates are told so, before any has updated") {

@@ -7,6 +7,7 @@
 #include <weft/nn/generator.hpp>
 #include <weft/nn/layer_norm.hpp>
 #include <weft/nn/linear.hpp>
+#include <weft/ops/check_finite.hpp>
 #include <weft/ops/rows.hpp>
 #include <weft/parallel/chunked.hpp>
 #include <weft/parallel/gradient_accumulation.hpp>
@@ -18,11 +19,13 @@
 
 #include <array>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "../message_of.hpp"
 #include "forgetful.hpp"
 
 namespace pipelines_of_rows_tests {
@@ -237,6 +240,26 @@ TEST_CASE("a stage before the last that changes the number of rows is refused") 
   CHECK(error_of_ranks<Pipe<GPipe<2>, FirstRow, nn::Linear<K, C>>>() ==
         "rank 0: pipeline: stage 0 hands on (1, 3), and the next one expects "
         "(6, 3), as many rows as the micro-batch's input has");
+}
+
+TEST_CASE("a stage's module is named that makes a number that is not finite") {
+  using Model = Pipe<GPipe<2>, nn::Linear<K, C>, nn::LayerNorm<C>>;
+  const ops::CheckFinite checked;
+  std::vector<std::string> said(2);
+  comm::launch_threads(2, comm::Timeout(60.0), [&](ThreadCommunicator& communicator) {
+    Cpu cpu;
+    PipelineParallel<Model, Loss> strategy(cpu, communicator, objective<Model>(), optim::Adam(),
+                                           recipe);
+    const auto& spoilt = strategy.objective().model().stage<1>().bias;
+    if (communicator.rank() == 1) {
+      strategy.state().values().data()[spoilt.value_offset] =
+          std::numeric_limits<float>::infinity();
+    }
+    said[static_cast<std::size_t>(communicator.rank())] =
+        weft::testing::message_of<Error>([&] { return strategy.step(Measured(), 0.01); });
+  });
+  CHECK_THAT(said[1], Catch::StartsWith("1: layer_norm: y has inf at (0, 0) of ("));
+  CHECK(said[0] == "rank 1 failed: " + said[1]);
 }
 
 TEST_CASE("a rank of a pipeline looks for the gradients of its stages") {

@@ -547,7 +547,7 @@ TEST_CASE("the module is named that makes a number that is not finite") {
     Devices devices(2);
     spoil(devices.strategy, "encoder.layers.1.feed_forward.outer.weight", 3e38f);
     CHECK(run(devices.strategy, noam) ==
-          "update 1, rank 0: encoder.layers.1.feed_forward.outer: cpu:0: matmul_nt: c has inf at "
+          "update 1, rank 0: cpu:0: encoder.layers.1.feed_forward.outer: matmul_nt: c has inf at "
           "(0, 0) of (5, 24)");
   }
   SECTION("in the optimizer's update") {

@@ -3,7 +3,7 @@
 //! @file Finding the operation that makes the first number that is not finite.
 //!
 //!     const ops::CheckFinite checked;  // as long as it lives
-//!     strategy.step(batch, rate);      // NotFiniteError: "softmax: y has nan at (3, 17) of ..."
+//!     strategy.step(batch, rate);      // NotFiniteError: "encoder.layers.0: softmax: y has nan at ..."
 #pragma once
 
 #include <atomic>

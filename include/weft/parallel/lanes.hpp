@@ -20,11 +20,13 @@
 #include <weft/nn/gradients.hpp>
 #include <weft/nn/parameter_layout.hpp>
 #include <weft/nn/units.hpp>
+#include <weft/ops/check_finite.hpp>
 #include <weft/ops/factor.hpp>
 #include <weft/ops/reduce.hpp>
 #include <weft/parallel/expect_gradients.hpp>
 #include <weft/parallel/loss_sum.hpp>
 #include <weft/parallel/recipe.hpp>
+#include <weft/parallel/rethrow_with_module.hpp>
 #include <weft/parallel/rounded_weights.hpp>
 
 namespace weft::parallel {
@@ -56,6 +58,8 @@ class PassObserver : public nn::UnitObserver {
 //!
 //! Of neighbouring lanes it keeps as few buffers as the tree allows: one if it has one lane, and at
 //! most log2(n) + 1 of n lanes.
+//!
+//! **Errors.** What a pass throws; a NotFiniteError says in which module.
 template <class Objective, class D>
 class LaneRunner {
  public:
@@ -100,7 +104,7 @@ class LaneRunner {
   template <class B>
   void run(const Recipe& recipe, Range lanes, const B& batch, bool is_first, const float* values,
            RandomKey key, std::span<LossSum> losses, double loss_scale = 1.0,
-           const Ready& ready = {}, const ops::Factor<D>& rounded = {}) {
+           const Ready& ready = {}, const ops::Factor<D>& rounded = {}) try {
     if (is_first) forget(lanes);
     loss_scale_ = static_cast<float>(loss_scale);
     const auto weights = round_weights(values, rounded);
@@ -124,13 +128,15 @@ class LaneRunner {
       }
     }
     later.wait();
+  } catch (const ops::NotFiniteError& error) {
+    rethrow_with_module(*objective_, error);
   }
 
   //! Runs `lanes` on a batch that is not the update's last, and keeps the sum of every lane.
   template <class B>
   void accumulate(const Recipe& recipe, Range lanes, const B& batch, bool is_first,
                   const float* values, RandomKey key, std::span<LossSum> losses,
-                  double loss_scale = 1.0, const ops::Factor<D>& rounded = {}) {
+                  double loss_scale = 1.0, const ops::Factor<D>& rounded = {}) try {
     if (is_first) forget(lanes);
     loss_scale_ = static_cast<float>(loss_scale);
     const auto weights = round_weights(values, rounded);
@@ -140,6 +146,8 @@ class LaneRunner {
       run_micro_batches(recipe, lane, batch, values, weights, key, later, {});
     }
     later.wait();
+  } catch (const ops::NotFiniteError& error) {
+    rethrow_with_module(*objective_, error);
   }
 
   //! The sum of gradients that lane l holds, or null.
@@ -152,7 +160,7 @@ class LaneRunner {
   //! The loss of a batch in evaluation mode, micro-batch by micro-batch of the range.
   template <class B>
   void evaluate(const Recipe& recipe, Range micro_batches, const B& batch, const float* values,
-                std::span<LossSum> losses, const ops::Factor<D>& rounded = {}) {
+                std::span<LossSum> losses, const ops::Factor<D>& rounded = {}) try {
     const auto weights = round_weights(values, rounded);
     for (index_t m = micro_batches.begin; m < micro_batches.end; ++m) {
       const Range range = share(batch.size(), recipe.micro_batches, m);
@@ -164,6 +172,8 @@ class LaneRunner {
       losses[static_cast<std::size_t>(m)] =
           objective_->forward(ctx, batch.part(*device_, range)).output;
     }
+  } catch (const ops::NotFiniteError& error) {
+    rethrow_with_module(*objective_, error);
   }
 
  private:

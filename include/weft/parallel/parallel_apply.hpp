@@ -97,7 +97,7 @@ template <class D>
 [[noreturn]] void rethrow_with_device(const D& device, const std::exception_ptr& failure) {
   try {
     std::rethrow_exception(failure);
-  } catch (const ops::NotFiniteError& error) {  // whoever knows the model names the module
+  } catch (const ops::NotFiniteError& error) {  // whoever catches one knows it by its type
     throw ops::NotFiniteError(text(to_text(device), ": ", error.message()), error.parameter());
   } catch (...) {
     throw DeviceError(to_text(device), message_of(failure), failure);

@@ -23,9 +23,11 @@
 #include <weft/nn/gradients.hpp>
 #include <weft/nn/module.hpp>
 #include <weft/nn/put_off.hpp>
+#include <weft/ops/check_finite.hpp>
 #include <weft/ops/factor.hpp>
 #include <weft/parallel/loss_sum.hpp>
 #include <weft/parallel/pipeline_trace.hpp>
+#include <weft/parallel/rethrow_with_module.hpp>
 #include <weft/parallel/schedule/action.hpp>
 #include <weft/parallel/schedule/table.hpp>
 #include <weft/parallel/stage_value.hpp>
@@ -47,6 +49,7 @@ enum class Recompute {
 //!
 //! **Memory.** What the stages save of the micro-batches under way, or where they recompute, their
 //! inputs and what they save of one; values that were sent but not yet received.
+//! **Errors.** What a pass throws; a NotFiniteError says in which module.
 template <class Objective, class D, comm::Communicator C>
 class StageRunner {
  public:
@@ -77,7 +80,7 @@ class StageRunner {
   //! micro-batch m's, and a part without a batch is left out. The last rank fills `losses`.
   template <class MicroBatch>
   void run(const TableView& table, const Pass& pass,
-           const std::vector<std::optional<MicroBatch>>& parts, std::span<LossSum> losses) {
+           const std::vector<std::optional<MicroBatch>>& parts, std::span<LossSum> losses) try {
     begin(table, pass, parts.size());
     for (const Action action : table.of(rank())) {
       const auto m = static_cast<std::size_t>(action.micro_batch());
@@ -103,6 +106,8 @@ class StageRunner {
     for (Sent& sent : sent_) exposed_.wait(sent.transfer, *device_, "wait to send");
     sent_.clear();
     pass_ = {};  // gives the rounded weights back
+  } catch (const ops::NotFiniteError& error) {
+    rethrow_with_module(*objective_, error);
   }
 
   //! Appends what is done from now on to a trace, or to none.

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include <weft/nn/context.hpp>
+#include <weft/ops/check_finite.hpp>
 #include <weft/parallel/primitives.hpp>
+#include <weft/parallel/rethrow_with_module.hpp>
 #include <weft/tensor/tensor.hpp>
 
 namespace weft::train {
@@ -31,7 +33,11 @@ void evaluate_on_devices(Strategy& strategy, const F& f) {
     strategy.on_devices([&](Device& device, int index) {
       nn::Context<Device> ctx(device, values[static_cast<std::size_t>(index)].data());
       ctx.round_weights(strategy.objective().layout());
-      f(ctx, index);
+      try {
+        f(ctx, index);
+      } catch (const ops::NotFiniteError& error) {
+        parallel::rethrow_with_module(strategy.objective(), error);
+      }
     });
   });
 }

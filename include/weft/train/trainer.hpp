@@ -22,7 +22,6 @@
 #include <weft/io/metadata.hpp>
 #include <weft/io/safetensors_file.hpp>
 #include <weft/io/safetensors_layout.hpp>
-#include <weft/nn/parameter_layout.hpp>
 #include <weft/ops/check_finite.hpp>
 #include <weft/parallel/loss_sum.hpp>
 #include <weft/parallel/objective.hpp>
@@ -226,18 +225,17 @@ class Trainer {
     }
   }
 
-  //! What `f` returns. **Errors.** What it throws; a NotFiniteError also says in which module, on
-  //! which rank and in which update.
+  //! What `f` returns. **Errors.** What it throws; a NotFiniteError also says on which rank and in
+  //! which update.
   template <class F>
   auto named(const F& f) {
     const index_t update = strategy_->state().updates() + 1;
     try {
       return f();
     } catch (const ops::NotFiniteError& error) {
-      const std::string path = nn::module_at(strategy_->objective(), error.parameter());
-      throw ops::NotFiniteError(text("update ", update, ", rank ", strategy_->rank(), ": ",
-                                     path.empty() ? "" : path + ": ", error.message()),
-                                error.parameter());
+      throw ops::NotFiniteError(
+          text("update ", update, ", rank ", strategy_->rank(), ": ", error.message()),
+          error.parameter());
     }
   }
 
