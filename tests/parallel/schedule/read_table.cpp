@@ -100,6 +100,14 @@ TEST_CASE("a schedule that breaks a law is refused with the action that does") {
         "my.schedule: 3 stages on 2 ranks: each needs as many");
 }
 
+TEST_CASE("one long order does not ask for its room on every rank") {
+  std::string schedule;
+  for (int rank = 0; rank < 30'000; ++rank) schedule += "F0 B0\n";
+  for (int action = 0; action < 80'000; ++action) schedule += "F0 ";  // 9.6 GB, were all so long
+  CHECK(refusal(schedule) ==
+        "my.schedule: rank 30000: forward of micro-batch 0 in stage 30000 is there twice");
+}
+
 TEST_CASE("a schedule that cannot be read is refused with line and word") {
   CHECK(refusal("") == "my.schedule: a schedule without any work");
   CHECK(refusal("# nothing\n") == "my.schedule: a schedule without any work");
