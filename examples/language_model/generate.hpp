@@ -38,7 +38,8 @@ int generate_command(const Options& options) {
   weft::train::expect_config(folder, config_of_model());
   const auto vocabulary = load_vocabulary(folder.vocabulary("words"));
   const auto metadata = weft::io::SafetensorsFile(folder.best()).metadata();
-  const auto longest = weft::io::number_in(metadata, folder.best(), "longest");
+  constexpr weft::index_t most = 65536;  // as --bptt
+  const auto longest = weft::io::number_in(metadata, folder.best(), "longest", most);
   const auto saved = [&](const std::string& name) {
     const auto found = metadata.find(name);
     if (found != metadata.end()) return found->second;

@@ -52,6 +52,20 @@ def main(small, large, convert, data):
         none = subprocess.run([small, folder], capture_output=True, text=True, check=False)
         assert none.returncode == 1 and "is no folder of a model" in none.stderr, none
 
+        # What the file says beside its tensors is not trusted with the memory of a table.
+        path = converted / "model.safetensors"
+        whole = path.read_bytes()
+        end = 8 + int.from_bytes(whole[:8], "little")
+        for name, number in ("longest", "1000000000"), ("start", "4294967296"):
+            header = json.loads(whole[8:end])
+            header["__metadata__"][name] = number
+            edited = json.dumps(header).encode()
+            path.write_bytes(len(edited).to_bytes(8, "little") + edited + whole[end:])
+            ended = translate("\n", "--pieces")
+            assert ended.returncode == 1, ended
+            assert f'{path}: its metadata has "{name}" {number}' in ended.stderr, ended
+        path.write_bytes(whole)
+
         # Sentences, by the folder's own models of SentencePiece.
         cases = json.loads((data / "sentences.json").read_text(encoding="utf-8"))
         sentences = "".join(case["sentence"] + "\n" for case in cases)

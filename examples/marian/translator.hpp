@@ -27,6 +27,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -54,7 +55,10 @@ inline weft::generate::SearchSettings search_settings(const weft::io::Safetensor
   const auto number = [&](const char* name) {
     return weft::io::number_in(metadata, file.path(), name);
   };
-  const auto token = [&](const char* name) { return static_cast<weft::token_t>(number(name)); };
+  const auto token = [&](const char* name) {
+    constexpr weft::index_t most = std::numeric_limits<weft::token_t>::max();
+    return static_cast<weft::token_t>(weft::io::number_in(metadata, file.path(), name, most));
+  };
   weft::generate::SearchSettings settings{
       .beam = number("beam"),
       .length_penalty = weft::io::real_in(metadata, file.path(), "length_penalty"),
@@ -149,9 +153,10 @@ class Translator {
   static Model model_in(const weft::io::SafetensorsFile& file) {
     const auto& embedding = file.tensor("source_embedding.weight");
     const auto vocabulary = embedding.shape.empty() ? 0 : embedding.shape[0];
+    constexpr weft::index_t most = 65536;  // positions are a table that the file does not have
     return Model({.source_vocabulary = vocabulary,
                   .target_vocabulary = vocabulary,
-                  .longest = weft::io::number_in(file.metadata(), file.path(), "longest")});
+                  .longest = weft::io::number_in(file.metadata(), file.path(), "longest", most)});
   }
 
   examples::Device device_;

@@ -175,7 +175,8 @@ struct LoadedModel {
   //! The longest sentence that a model takes is a choice of its training.
   [[nodiscard]] typename Strategy::Type::Objective objective() const {
     const weft::io::SafetensorsFile file(path);
-    const auto longest = weft::io::number_in(file.metadata(), path, "longest");
+    constexpr weft::index_t most = 65536;  // as --longest
+    const auto longest = weft::io::number_in(file.metadata(), path, "longest", most);
     return typename Strategy::Type::Objective(
         Model({words.source.size(), words.target.size(), longest}), weft::nn::LabelSmoothing());
   }
