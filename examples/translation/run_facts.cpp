@@ -49,7 +49,7 @@ weft::comm::Facts facts_of(const weft::Exchange& exchange) {
 //! **Errors.** FormatError where the option says another: the recipe of both may make no sense.
 weft::index_t as_before(const weft::io::Metadata& saved, const std::string& path,
                         const std::string& name, weft::index_t given) {
-  const auto was = weft::io::number_in(saved, path, name);
+  const auto was = weft::io::number_in(saved, path, name, examples::most_parts);
   if (given == 0 || given == was) return was;
   throw weft::FormatError(weft::text(path, ": was saved by a run with ", name, " ", was,
                                      ", this one has ", given, ": the numbers would differ"));

@@ -203,11 +203,11 @@ TEST_CASE("a damaged state, or one of another optimizer, is refused, and nothing
   CHECK(refused([](auto& file) { file.metadata.erase("updates"); }) ==
         "its metadata has no whole number \"updates\"");
   CHECK(refused([](auto& file) { file.metadata["skipped"] = "1.5"; }) ==
-        "its metadata has no whole number \"skipped\"");
+        "its metadata has no whole number \"skipped\", but \"1.5\"");
   CHECK(refused([](auto& file) { file.metadata["updates"] = "-1"; }) ==
         "its metadata has \"updates\" -1");
   CHECK(refused([](auto& file) { file.metadata["seed"] = ""; }) ==
-        "its metadata has no whole number \"seed\"");
+        "its metadata has no whole number \"seed\", but \"\"");
   CHECK(refused([](auto& file) { file.metadata.erase("clip_norm"); }) ==
         "its metadata has no number \"clip_norm\"");
 

@@ -11,6 +11,8 @@
 
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
+#include <weft/core/text.hpp>
+#include <weft/io/detail/messages.hpp>
 
 namespace weft::io {
 
@@ -30,7 +32,8 @@ template <class Number>
     if (error == std::errc{} && stopped == end && !found->second.empty()) return value;
   }
   throw FormatError(text(path, ": its metadata has no ",
-                         std::integral<Number> ? "whole number" : "number", " \"", name, "\""));
+                         std::integral<Number> ? "whole number" : "number", " \"", name, "\"",
+                         found == metadata.end() ? "" : ", but " + in_quotes(found->second)));
 }
 
 }  // namespace detail
