@@ -136,7 +136,9 @@ TEST_CASE("a vocabulary file that cannot be right is refused with its line") {
   CHECK(error_of(specials + "a\n\nb\n") == ", line 6: empty");
   CHECK(error_of(specials + "a\nb\na\n") == ", line 7: \"a\" stands in line 5 already");
   CHECK(error_of(specials + "<unk>\n") == ", line 5: \"<unk>\" stands in line 2 already");
-  CHECK(error_of(specials + "a\tb\n") == ", line 5: \"a\tb\" holds white space");
+  CHECK(error_of(specials + "a\tb\n") == ", line 5: \"a?b\" holds white space");
+  CHECK(error_of(std::string(100'000, 'x')) ==
+        ", line 1: expected the special word <pad>, found \"" + std::string(120, 'x') + "...\"");
   CHECK(error_of("<pad>\n<unk>\n<eos>\n<bos>\n") ==
         ", line 3: expected the special word <bos>, found \"<eos>\"");
   CHECK(error_of("<pad>\n<unk>\n") ==

@@ -9,6 +9,7 @@
 #include <weft/core/text.hpp>
 #include <weft/data/word_counts.hpp>
 #include <weft/data/words.hpp>
+#include <weft/io/detail/messages.hpp>
 #include <weft/io/lines.hpp>
 
 #include <algorithm>
@@ -123,7 +124,8 @@ class Vocabulary {
     const auto lines = io::read_lines(path);
     for (std::size_t at = 0; at < specials.size(); ++at) {
       if (at < lines.size() && lines[at] == specials[at]) continue;
-      const auto found = at < lines.size() ? text('"', lines[at], '"') : "the end of the file";
+      const auto found =
+          at < lines.size() ? io::detail::in_quotes(lines[at]) : "the end of the file";
       throw DataError(text(path, ", line ", at + 1, ": expected the special word ", specials[at],
                            ", found ", found));
     }
@@ -145,11 +147,11 @@ class Vocabulary {
       const auto place = [&] { return text(name, ", line ", id + 1, ": "); };
       if (word.empty()) throw DataError(text(place(), "empty"));
       if (split_words(word) != std::vector<std::string_view>{word}) {
-        throw DataError(text(place(), '"', word, "\" holds white space"));
+        throw DataError(text(place(), io::detail::in_quotes(word), " holds white space"));
       }
       if (const auto [first, is_new] = ids_.emplace(word, id); !is_new) {
-        throw DataError(
-            text(place(), '"', word, "\" stands in line ", first->second + 1, " already"));
+        throw DataError(text(place(), io::detail::in_quotes(word), " stands in line ",
+                             first->second + 1, " already"));
       }
     }
     unk_ = special("<unk>");
