@@ -13,6 +13,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "../message_of.hpp"
+#include "../no_threads.hpp"
+
 namespace deadline_tests {
 
 using namespace weft;
@@ -45,6 +48,13 @@ TEST_CASE("a process whose call does not return says so and exits with the statu
   CHECK(said == "MPI_Init has not returned within 0.05 s: another rank does not run\nepoch 1\n");
   REQUIRE(WIFEXITED(status));
   CHECK(WEXITSTATUS(status) == comm::aborted_status);
+}
+
+TEST_CASE("without a thread nothing is watched, and an error says so") {
+  const testing::NoThreads none;
+  CHECK_THAT(testing::message_of<SystemError>(
+                 [] { return comm::Deadline("a call", comm::Timeout(60.0)), 0; }),
+             Catch::StartsWith("Deadline: the system gave no thread: "));
 }
 
 }  // namespace deadline_tests

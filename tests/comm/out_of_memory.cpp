@@ -7,6 +7,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <chrono>
 #include <cstddef>
 #include <cstdlib>
 #include <exception>
@@ -62,6 +63,24 @@ TEST_CASE("whichever allocation fails in a rank that is a thread, it ends with t
   }
   CHECK(failed > 5);
   CHECK(failed < 40);
+}
+
+TEST_CASE("whichever allocation fails where ranks are started, those that run do not wait for it") {
+  const auto begin = std::chrono::steady_clock::now();
+  int refused = 0;
+  for (long nth = 0; nth < 40; ++nth) {
+    allocations_left = nth;
+    try {
+      launch_threads(3, Timeout(60.0), [](ThreadCommunicator& all) { barrier(all); });
+    } catch (const SystemError& error) {
+      CHECK_THAT(error.message(), Catch::EndsWith(" of 3 threads: std::bad_alloc"));
+      ++refused;
+    } catch (const std::bad_alloc&) {  // before there was a rank
+    }
+    allocations_left = std::numeric_limits<long>::max();
+  }
+  CHECK(refused >= 3);
+  CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(30));
 }
 
 TEST_CASE("a message that there is no memory for is not written over another") {

@@ -3,6 +3,7 @@
 #include <weft/data/prefetcher.hpp>
 
 #include "../message_of.hpp"
+#include "../no_threads.hpp"
 
 #include <catch2/catch.hpp>
 
@@ -128,6 +129,12 @@ TEST_CASE("a prefetcher that ends waits for the item under way and no more") {
     CHECK(eventually([&] { return begun >= 1; }));
   }
   CHECK(begun < 8);  // the destructor may come as the second begins
+}
+
+TEST_CASE("without a thread there is no prefetcher, and an error says so") {
+  const testing::NoThreads none;
+  CHECK_THAT(message_of<SystemError>([] { return Prefetcher<int>([](int&) {}, 1), 0; }),
+             Catch::StartsWith("prefetcher: the system gave no thread: "));
 }
 
 }  // namespace prefetcher_tests

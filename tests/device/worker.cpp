@@ -8,6 +8,9 @@
 #include <thread>
 #include <vector>
 
+#include "../message_of.hpp"
+#include "../no_threads.hpp"
+
 namespace worker_tests {
 
 using namespace weft;
@@ -123,6 +126,12 @@ TEST_CASE("each of several submitting threads finds its own tasks in order") {
 
 TEST_CASE("a worker without tasks ends") {
   Worker worker;
+}
+
+TEST_CASE("without a thread there is no worker, and an error says so") {
+  const testing::NoThreads none;
+  CHECK_THAT(testing::message_of<SystemError>([] { return Worker(), 0; }),
+             Catch::StartsWith("Worker: the system gave no thread: "));
 }
 
 }  // namespace worker_tests

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include <weft/comm/communicator.hpp>
+#include <weft/core/start_thread.hpp>
 #include <weft/core/text.hpp>
 
 namespace weft::comm {
@@ -27,9 +28,9 @@ inline constexpr int aborted_status = 86;
 //! For calls that wait for other ranks and know no timeout, such as MPI_Init.
 class Deadline {
  public:
-  //! Begins to watch.
+  //! Begins to watch. **Errors.** SystemError if the system gives no thread.
   Deadline(std::string what, Timeout timeout)
-      : watch_([this, what = std::move(what), timeout] {
+      : watch_(start_thread<std::jthread>("Deadline", [this, what = std::move(what), timeout] {
           std::unique_lock lock(mutex_);
           if (ended_.wait_until(lock, moment_after(timeout), [this] { return over_; })) return;
           std::fprintf(stderr, "%s\n",
@@ -38,7 +39,7 @@ class Deadline {
                            .c_str());
           flush_for_a_second();
           std::_Exit(aborted_status);
-        }) {}
+        })) {}
   Deadline(const Deadline&) = delete;
   Deadline& operator=(const Deadline&) = delete;
   ~Deadline() {

@@ -10,7 +10,6 @@
 #include <exception>
 #include <mutex>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -109,7 +108,8 @@ class EndedRanks {
 //! **Errors.** RankError for the first rank that threw of its own accord: the others leave what
 //! they wait in as soon as they see it. CommunicatorAborted if a rank was late, or ended while
 //! another waited for it, and none threw.
-//! ArgumentError unless there is a rank; SystemError if the system has not so many threads.
+//! ArgumentError unless there is a rank; SystemError if the system has not so many threads, or no
+//! memory to start them.
 template <class Program>
 void launch_threads(int ranks, Timeout timeout, const Program& program) {
   auto world = ThreadCommunicator::world(ranks, timeout);
@@ -125,7 +125,7 @@ void launch_threads(int ranks, Timeout timeout, const Program& program) {
           if (outcomes[rank].failure == nullptr) world[rank].leave();
           ended.end(rank, outcomes[rank]);
         });
-      } catch (const std::system_error& error) {
+      } catch (const std::exception& error) {  // no thread, or no memory for it
         const std::string message =
             text("the system gave ", rank, " of ", ranks, " threads: ", error.what());
         world[rank].abort(static_cast<int>(rank), message);

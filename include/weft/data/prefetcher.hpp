@@ -5,6 +5,7 @@
 
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
+#include <weft/core/start_thread.hpp>
 #include <weft/core/text.hpp>
 
 #include <concepts>
@@ -27,14 +28,15 @@ namespace weft::data {
 //! under way, and for nothing else.
 //!
 //! **Errors.** What `produce` throws is thrown by `next` in the place of its item, and from then on
-//! by every call. ArgumentError if the depth is below 1.
+//! by every call. ArgumentError if the depth is below 1; SystemError if the system gives no thread.
 template <std::default_initializable Item>
 class Prefetcher {
  public:
   //! Starts to produce.
   template <std::invocable<Item&> Produce>
   Prefetcher(Produce produce, index_t depth) : slots_(checked(depth)) {
-    thread_ = std::jthread(
+    thread_ = start_thread<std::jthread>(
+        "prefetcher",
         [this, produce = std::move(produce)](std::stop_token stop) mutable { run(stop, produce); });
   }
 

@@ -36,6 +36,9 @@ class Team {
       dismiss();
       throw SystemError(text("Team: the system gave ", started, " of the ", size - 1,
                              " threads besides the caller's: ", error.what()));
+    } catch (...) {  // no memory for a thread
+      dismiss();
+      throw;
     }
   }
 

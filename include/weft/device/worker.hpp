@@ -10,6 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <weft/core/start_thread.hpp>
+
 namespace weft {
 
 //! An in-order queue and the thread that empties it.
@@ -26,7 +28,8 @@ class Worker {
     void* argument;  //!< kept alive by whoever submits it
   };
 
-  Worker() : thread_([this] { serve(); }) {}
+  //! **Errors.** SystemError if the system gives no thread.
+  Worker() : thread_(start_thread<std::thread>("Worker", [this] { serve(); })) {}
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
