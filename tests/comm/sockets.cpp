@@ -310,6 +310,39 @@ TEST_CASE("ranks that were started otherwise are told how") {
   CHECK_THROWS_AS(SocketCommunicator(2, 2, "localhost", 1, little), ArgumentError);
 }
 
+TEST_CASE("a rank that ends before all have come may be started again, or is named to the others") {
+  const int port = free_port();
+  std::vector<std::string> said(3);
+  const auto meet = [&](int rank) {
+    return std::jthread([&said, port, rank] {
+      said[static_cast<std::size_t>(rank)] = message_of<CommunicatorAborted>([&] {
+        SocketCommunicator mine(rank, 3, "localhost", port, patience);
+        barrier(mine);
+        mine.close(patience);
+      });
+    });
+  };
+  const auto come_and_end = [&] {  // it waits less long than the others
+    message_of<CommunicatorAborted>([&] { SocketCommunicator(1, 3, "localhost", port, little); });
+  };
+  SECTION("started again") {
+    const auto zero = meet(0);
+    come_and_end();
+    const auto one = meet(1);
+    std::this_thread::sleep_for(std::chrono::seconds(1));
+    const auto two = meet(2);
+  }
+  SECTION("named") {
+    const auto zero = meet(0);
+    come_and_end();
+    const auto two = meet(2);
+  }
+  const std::string expected =
+      said[1].empty() ? "rank 1 ended while the ranks connected" : "(no error)";
+  CHECK(said[0] == expected);
+  CHECK(said[2] == expected);
+}
+
 TEST_CASE("a rank of another job is sent away, and its job is not disturbed") {
   const int port = free_port();
   const auto meet = [&](int rank) {

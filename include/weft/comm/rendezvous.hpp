@@ -36,9 +36,9 @@ class Rendezvous {
         deadline_(moment_after(timeout)),
         sockets_(static_cast<std::size_t>(size)) {}
 
-  //! **Errors.** SystemError if rank 0 cannot listen; ArgumentError if two processes have one rank
-  //! or they differ in how many there are, or rank 0 is another job's; CommunicatorAborted names
-  //! who has not come in time.
+  //! **Errors.** SystemError if rank 0 cannot listen; ArgumentError if two processes that run have
+  //! one rank or they differ in how many there are, or rank 0 is another job's; CommunicatorAborted
+  //! names who has not come in time.
   std::vector<io::FileDescriptor> connect() {
     if (size_ == 1) return std::move(sockets_);
     if (rank_ == 0) {
@@ -82,7 +82,7 @@ class Rendezvous {
       auto guest = arrivals.next(deadline_);
       if (!guest) refuse_without_the_missing();
       auto& [guest_socket, hello] = *guest;
-      if (hello.magic != magic) continue;  // some other program
+      if (hello.magic != magic || has_ended(guest_socket)) continue;  // another program, or gone
       if (hello.job != job_) {  // its own rank 0 may be late, or found the port taken
         tell(guest_socket,
              refusal_of(Refusal::nobody, text("rank 0 at ", address_, ":", port_,
@@ -90,6 +90,10 @@ class Rendezvous {
         continue;
       }
       const auto rank = static_cast<int>(hello.rank);
+      if (0 < rank && rank < size_ && socket(rank).is_open() && has_ended(socket(rank))) {
+        socket(rank) = {};  // it was started again
+        ++missing;
+      }
       const bool differs = static_cast<int>(hello.size) != size_;
       if (differs || rank <= 0 || rank >= size_ || socket(rank).is_open()) {
         sockets_.push_back(std::move(guest_socket));  // it is to hear of it too
@@ -105,11 +109,18 @@ class Rendezvous {
       --missing;
     }
     for (int rank = 1; rank < size_; ++rank) {
+      if (has_ended(socket(rank))) refuse(rank, ended_text(rank));
+    }
+    for (int rank = 1; rank < size_; ++rank) {
       if (!send_all(socket(rank), &accepted, sizeof accepted, deadline_) ||
           !send_all(socket(rank), places.data(), places.size() * sizeof(Place), deadline_)) {
-        throw CommunicatorAborted(rank, text("rank ", rank, " ended while the ranks connected"));
+        throw CommunicatorAborted(rank, ended_text(rank));
       }
     }
+  }
+
+  [[nodiscard]] static std::string ended_text(int rank) {
+    return text("rank ", rank, " ended while the ranks connected");
   }
 
   [[noreturn]] void refuse_without_the_missing() {

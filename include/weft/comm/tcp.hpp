@@ -198,6 +198,13 @@ inline std::optional<io::FileDescriptor> connect_to(const std::string& host, int
   return std::nullopt;
 }
 
+//! Whether the other end of a connection, of which nothing is left to be read, has closed it.
+inline bool has_ended(const io::FileDescriptor& socket) {
+  char next = 0;
+  const auto received = ::recv(socket.get(), &next, 1, MSG_PEEK | MSG_DONTWAIT);
+  return received == 0 || (received < 0 && errno != EAGAIN && errno != EINTR);
+}
+
 //! Sends all bytes. Whether that was possible within the deadline.
 inline bool send_all(const io::FileDescriptor& socket, const void* bytes, std::size_t n,
                      Moment deadline) {
