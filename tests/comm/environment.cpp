@@ -50,8 +50,11 @@ const Variables slurm{{"SLURM_PROCID", "2"}, {"SLURM_STEP_NUM_TASKS", "3"}, {"SL
 }  // namespace
 
 TEST_CASE("without a launcher there is one rank") {
-  for (const Variables& variables : {Variables{}, Variables{{"SLURM_PROCID", "0"}}}) {
-    const auto environment = read(variables);  // the second: a script of sbatch
+  const Variables script{{"SLURM_PROCID", "0"}};  // of sbatch
+  const Variables shell{
+      {"SLURM_PROCID", "0"}, {"SLURM_STEP_NUM_TASKS", "1"}, {"SLURM_LOCALID", "0"}};
+  for (const Variables& variables : {Variables{}, script, shell}) {
+    const auto environment = read(variables);
     CHECK(environment.launcher == Launcher::none);
     CHECK(environment.rank == 0);
     CHECK(environment.size == 1);

@@ -95,7 +95,9 @@ class EnvironmentReader {
 //! (PMI_RANK, PMI_SIZE, MPI_LOCALRANKID), of `torchrun` (RANK, WORLD_SIZE, LOCAL_RANK, MASTER_ADDR,
 //! MASTER_PORT) or of Slurm's `srun`; the first that is there counts, in this order.
 //!
-//! A script of `sbatch` is no rank: only the processes of a job step are.
+//! A script of `sbatch` is no rank: only the processes of a job step are, where there are several.
+//! The only one may be a shell (`srun --pty bash`, `salloc`), and what is called there has no
+//! launcher.
 //! **Errors.** ArgumentError names the variable that is missing or makes no sense.
 [[nodiscard]] inline Environment read_environment(const GetVariable& get = [](const char* name) {
   return static_cast<const char*>(std::getenv(name));
@@ -127,8 +129,9 @@ class EnvironmentReader {
     return result;
   }
   if (any("SLURM_STEP_NUM_TASKS")) {
-    return detail::EnvironmentReader(Launcher::slurm, get)
-        .read("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID");
+    const Environment result = detail::EnvironmentReader(Launcher::slurm, get)
+                                   .read("SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "SLURM_LOCALID");
+    if (result.size > 1) return result;
   }
   return {};
 }
