@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <exception>
@@ -397,6 +398,16 @@ TEST_CASE("no program that a rank starts inherits its connections") {
     barrier(communicator);
   });
   CHECK(ended == std::vector<std::string>(2));
+}
+
+TEST_CASE("where the system opens no more connections, nobody tries without end") {
+  for (const int why : {EMFILE, ENFILE, ENOMEM, ENOBUFS}) {
+    CHECK_THAT(message_of<SystemError>([&] {
+                 errno = why;
+                 return comm::detail::expect_descriptors(), 0;
+               }),
+               Catch::StartsWith("cannot open a connection: "));
+  }
 }
 
 TEST_CASE("a port that is taken is named") {

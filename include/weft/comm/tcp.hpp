@@ -118,9 +118,10 @@ inline bool is_loopback(std::string_view address) {
   return address.starts_with("127.") || address == "::1";
 }
 
-//! **Errors.** SystemError if `errno` says that the process may open nothing more.
+//! **Errors.** SystemError if `errno` says that the process may open nothing more. Who waits to be
+//! accepted is still there then: trying again would take no time, and have no end.
 inline void expect_descriptors() {
-  if (errno == EMFILE || errno == ENFILE) {
+  if (errno == EMFILE || errno == ENFILE || errno == ENOMEM || errno == ENOBUFS) {
     throw SystemError(text("cannot open a connection: ", std::strerror(errno)));
   }
 }
