@@ -5,9 +5,14 @@
 #include "../message_of.hpp"
 #include "../temporary_folder.hpp"
 
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <zlib.h>
 #include <catch2/catch.hpp>
 
+#include <cstdlib>
+#include <fstream>
 #include <string>
 
 namespace input_file_tests {
@@ -102,5 +107,28 @@ TEST_CASE("a gzip file with a wrong byte is a FormatError") {
           return read_file(path);
         }).starts_with(path + ": the gzip stream is damaged"));
 }
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they need the memory
+TEST_CASE("a file for which there is no memory is not called damaged") {
+  const TemporaryFolder folder;
+  const auto path = folder.path("text");
+  std::ofstream(path) << "plain";
+  const pid_t child = fork();
+  if (child == 0) {
+    InputFile file(path);
+    const rlimit none{0, 0};
+    setrlimit(RLIMIT_AS, &none);
+    void* last = nullptr;
+    while (void* const more = std::malloc(4096)) last = more;  // of what the process has
+    std::free(last);                                           // for the words; zlib wants 8192
+    char byte = 0;
+    const std::string message = message_of<SystemError>([&] { return file.read(&byte, 1); });
+    _exit(message == "cannot read " + path + ": zlib has no memory for it" ? 0 : 1);
+  }
+  int status = -1;
+  waitpid(child, &status, 0);
+  CHECK(status == 0);
+}
+#endif
 
 }  // namespace input_file_tests

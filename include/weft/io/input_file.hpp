@@ -38,7 +38,7 @@ class InputFile {
       throw SystemError(text("cannot read ", path_, ": it is a directory"));
     }
     file_.reset(::gzdopen(descriptor.get(), "rb"));
-    if (!file_) throw SystemError(text("cannot read ", path_, ": zlib has no memory for it"));
+    if (!file_) throw no_memory();
     static_cast<void>(descriptor.release());  // zlib closes it
   }
 
@@ -66,11 +66,16 @@ class InputFile {
     void operator()(gzFile file) const noexcept { ::gzclose_r(file); }
   };
 
+  [[nodiscard]] SystemError no_memory() const {
+    return SystemError(text("cannot read ", path_, ": zlib has no memory for it"));
+  }
+
   void check(index_t done) const {
     int code = Z_OK;
     const char* message = ::gzerror(file_.get(), &code);
     if (code == Z_OK || code == Z_STREAM_END) return;
     if (code == Z_ERRNO) throw system_error("read", path_);  // while errno tells of it
+    if (code == Z_MEM_ERROR) throw no_memory();
     if (done > 0) return;
     if (code == Z_BUF_ERROR) throw FormatError(text(path_, ": the gzip stream ends early"));
     throw FormatError(text(path_, ": the gzip stream is damaged (", message, ")"));
