@@ -10,6 +10,7 @@
 #include <catch2/catch.hpp>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <optional>
 #include <string>
 
@@ -277,6 +278,18 @@ TEST_CASE("without a stream nothing is shown, with a closed one nothing breaks")
   }
   CHECK(std::ferror(full) != 0);
   std::fclose(full);
+}
+
+TEST_CASE("where there is no memory for the last state, the program goes on without it") {
+  Memory out;
+  static bool is_memory_short = false;
+  const auto clock = [] { return is_memory_short ? throw std::bad_alloc() : 0.0; };
+  {
+    const Progress progress("epoch", 4, {.out = out.file(), .clock = clock});
+    is_memory_short = true;
+  }
+  std::fflush(out.file());
+  CHECK(out.bytes().empty());
 }
 
 }  // namespace progress_tests

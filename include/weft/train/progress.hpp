@@ -58,7 +58,12 @@ class Progress {
     if (bar_) show(start_s_);
   }
 
-  ~Progress() { finish(); }
+  ~Progress() {
+    try {
+      finish();
+    } catch (...) {  // no memory for a line, as where an error of that kind ends the steps
+    }
+  }
 
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
