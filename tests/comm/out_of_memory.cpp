@@ -4,6 +4,7 @@
 #include <weft/comm/launch.hpp>
 #include <weft/comm/sockets.hpp>
 #include <weft/comm/threads.hpp>
+#include <weft/core/trace.hpp>
 
 #include <catch2/catch.hpp>
 
@@ -81,6 +82,19 @@ TEST_CASE("whichever allocation fails where ranks are started, those that run do
   }
   CHECK(refused >= 3);
   CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(30));
+}
+
+TEST_CASE("a span that there is no memory for is left out of the trace, and ends nothing") {
+  start_trace();
+  {
+    const TraceSpan span("rank 0", "all_reduce");
+    allocations_left = 0;
+  }
+  allocations_left = std::numeric_limits<long>::max();
+  { const TraceSpan span("rank 0", "barrier"); }
+  const auto spans = take_trace();
+  REQUIRE(spans.size() == 1);
+  CHECK(spans[0].name == "barrier");
 }
 
 TEST_CASE("a message that there is no memory for is not written over another") {

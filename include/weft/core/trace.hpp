@@ -87,7 +87,11 @@ class TraceSpan {
 
   ~TraceSpan() {
     if (maker_ != nullptr) maker_->end(range_);
-    if (recorded_) record();
+    if (!recorded_) return;
+    try {
+      record();
+    } catch (...) {  // no memory for it: the trace goes without
+    }
   }
 
   TraceSpan(const TraceSpan&) = delete;
