@@ -62,9 +62,8 @@ struct Words {
   data::TranslationBatch batch;
 
   index_t size() const { return batch.size(); }
-  std::uint64_t fingerprint() const {
-    return batch.target_input.fingerprint();
-  }  // ranks compare it
+  //! Ranks compare it.
+  std::uint64_t fingerprint() const { return train::DeviceBatch(batch).fingerprint(); }
   parallel::MicroBatch<TokenSequences<Cpu>, Cpu> part(Cpu& device, Range range) const {
     return {train::to_sequences(device, batch.target_input, range),
             train::to_sequences(device, batch.target_output, range).ids};

@@ -41,7 +41,7 @@ constexpr nn::TransformerShape shape{
 using Model = nn::Transformer<shape>;
 using Loss = Chunked<nn::Generator<shape>, nn::LabelSmoothing>;
 using Train = guides::AveragedRanks<Model, Loss>;
-static_assert(parallel::Strategy<Train>);
+static_assert(parallel::Strategy<Train> && parallel::TrainsOn<Train, train::DeviceBatch>);
 // [use]
 
 Train::Objective objective() {

@@ -60,6 +60,7 @@ TEST_CASE("the gradient of joined parameters is that of each") {
 TEST_CASE("a gradient without a place is refused") {
   Cpu device;
   Three frozen;
+  if (GENERATE(false, true)) frozen = Placed(device, Three()).module;  // has places of its own
   frozen.a.trained = false;
   Placed three(device, frozen);
   auto ctx = three.training(device);

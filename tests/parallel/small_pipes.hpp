@@ -89,7 +89,9 @@ class WordsBatch {
   explicit WordsBatch(const data::TranslationBatch& batch) : batch_(&batch) {}
 
   [[nodiscard]] index_t size() const { return batch_->size(); }
-  [[nodiscard]] std::uint64_t fingerprint() const { return batch_->target_input.fingerprint(); }
+  [[nodiscard]] std::uint64_t fingerprint() const {
+    return train::DeviceBatch(*batch_).fingerprint();
+  }
 
   template <class D>
   [[nodiscard]] parallel::MicroBatch<TokenSequences<D>, D> part(D& device, Range range) const {

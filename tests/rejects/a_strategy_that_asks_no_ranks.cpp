@@ -1,6 +1,6 @@
-// expect: a strategy asks its ranks as parallel::OverRanks<Communicator> does, or
-// parallel::OneProcess SPDX-FileCopyrightText: 2026 The weft authors SPDX-License-Identifier:
-// Apache-2.0
+// expect: a strategy asks its ranks as parallel::OverRanks<Communicator> does
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
 #include <weft/train/trainer.hpp>
 #include <weft/train/translation_data.hpp>
 #include <weft/weft.hpp>

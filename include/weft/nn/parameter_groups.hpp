@@ -55,9 +55,12 @@ constexpr void expect_scale(const char* function, float scale) {
 //!     Model model(sizes);
 //!     nn::freeze(model.encoder);
 //!
-//! All uses of a weight that modules share are frozen with the module that declares it.
+//! All uses of a weight that modules share are frozen with the module that declares it. A module
+//! that has a use alone, such as the target's embedding with `Tie::all`, does not freeze the
+//! weight.
 //!
-//! **Errors.** ArgumentError from the Objective where the module has a use alone.
+//! **Errors.** ArgumentError from the Objective where the module that ties the two is frozen, and
+//! the weight is not.
 //! **Source.** PyTorch's `requires_grad_(False)`.
 template <class Module>
 constexpr void freeze(Module& module) {

@@ -55,12 +55,13 @@ struct ParameterLayout {
 
 namespace detail {
 
-//! The place of a parameter behind the trained ones, while it is not known how many these are: by
-//! how far it is behind, below -1, which is no place.
-constexpr index_t place_behind(index_t distance) { return -2 - distance; }
+// How many parameters are trained is known when all modules have been visited. Until then the place
+// of another, which lies behind them, is kept as -2 - its distance to them (-1 is no place).
 
-//! The same once it is known; another place as it is.
-constexpr index_t place_behind(index_t place, index_t trained) {
+constexpr index_t provisional_place(index_t distance) { return -2 - distance; }
+
+//! Of a provisional place; any other one stays.
+constexpr index_t final_place(index_t place, index_t trained) {
   return place < -1 ? trained - 2 - place : place;
 }
 
@@ -78,7 +79,8 @@ struct PlaceTrained : Visitor {
     const index_t behind = layout.values - layout.trained;
     layout.values += p.size();
     if (!p.trained) {
-      p.value_offset = place_behind(behind);
+      p.value_offset = provisional_place(behind);
+      p.gradient_offset = p.slot = -1;  // of another layout, in which it was trained
       return;
     }
     p.value_offset = p.gradient_offset = layout.trained;
@@ -120,7 +122,7 @@ struct PlaceOthers : Visitor {
   explicit PlaceOthers(ParameterLayout& to) : layout(to) {}
 
   [[gnu::noinline]] void parameter(const char*, Parameter& p) {
-    p.value_offset = place_behind(p.value_offset, layout.trained);
+    p.value_offset = final_place(p.value_offset, layout.trained);
   }
 
   [[gnu::noinline]] void tie(Parameter& use, const Parameter& source) {
@@ -131,7 +133,8 @@ struct PlaceOthers : Visitor {
     }
     use.shape = source.shape;
     use.trained = source.trained;
-    use.value_offset = place_behind(source.value_offset, layout.trained);
+    use.value_offset = final_place(source.value_offset, layout.trained);
+    use.gradient_offset = use.slot = -1;
     if (!use.trained) return;
     use.gradient_offset = layout.gradients;
     use.slot = static_cast<int>(layout.slots.size());
@@ -147,7 +150,8 @@ struct PlaceOthers : Visitor {
 
 }  // namespace detail
 
-//! Places the trained parameters of a module behind those placed before.
+//! Places the trained parameters of a module behind those placed before. The others have no place
+//! until `place_others`.
 //!
 //! **Errors.** ArgumentError for a probability of dropout that is not from 0 to below 1.
 template <class Module>

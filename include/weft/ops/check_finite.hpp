@@ -3,7 +3,8 @@
 //! @file Finding the operation that makes the first number that is not finite.
 //!
 //!     const ops::CheckFinite checked;  // as long as it lives
-//!     strategy.step(batch, rate);      // NotFiniteError: "encoder.layers.0: softmax: y has nan at ..."
+//!     strategy.step(batch, rate);      // NotFiniteError: "encoder.layers.0: softmax: y has nan
+//!     ..."
 #pragma once
 
 #include <atomic>

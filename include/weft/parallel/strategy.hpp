@@ -37,16 +37,17 @@ concept SaysWhatItTrains = requires(S& strategy) {
 //! Whether a strategy shows its devices: `on_devices(f)` calls `f(device, index)` on the worker of
 //! each one, and returns when all have ended.
 template <class S>
-concept ShowsDevices = requires(S& strategy) {
-  { strategy.devices() } -> std::convertible_to<int>;
-  requires std::is_lvalue_reference_v<decltype(strategy.device(0))>;
+concept ShowsDevices = requires(S& strategy, const S& shown) {
+  { shown.devices() } -> std::convertible_to<int>;
+  requires std::is_lvalue_reference_v<decltype(shown.device(0))>;
   requires requires(void (*f)(decltype(strategy.device(0)), int)) { strategy.on_devices(f); };
 };
 
 //! Whether a strategy asks its ranks, as OneProcess and OverRanks do for those that derive of them.
 template <class S>
 concept AsksRanks = requires(S& strategy, bool here, std::string said, const comm::Facts& facts,
-                             std::span<double> numbers, int (*f)()) {
+                             std::span<double> numbers, std::span<index_t> counts,
+                             std::span<token_t> tokens, int (*f)()) {
   { strategy.rank() } -> std::convertible_to<int>;
   { strategy.ranks() } -> std::convertible_to<int>;
   { strategy.is_root() } -> std::convertible_to<bool>;
@@ -55,6 +56,8 @@ concept AsksRanks = requires(S& strategy, bool here, std::string said, const com
   { strategy.texts_of_all(said) } -> std::convertible_to<std::vector<std::string>>;
   strategy.check_same(facts);
   strategy.add_over_ranks(numbers);
+  strategy.add_over_ranks(counts);
+  strategy.add_over_ranks(tokens);
   { strategy.together(f) } -> std::convertible_to<int>;
 };
 
@@ -68,8 +71,8 @@ concept PlacesParameters = requires(S& strategy) {
   strategy.share_values();
 };
 
-//! How the micro-batches of a batch are computed, and where: what trains, saves and asks a model
-//! takes any one of these.
+//! How the micro-batches of a batch are computed, and where: what saves and asks a model takes any
+//! one of these, what trains it one that `TrainsOn` the batch.
 template <class S>
 concept Strategy = SaysWhatItTrains<S> && ShowsDevices<S> && AsksRanks<S> && PlacesParameters<S>;
 
