@@ -78,26 +78,25 @@ constexpr Recipe recipe_of(int replicas, int micro_batches) {
           .clip_norm = 1.0};
 }
 
-template <int stages, bool tied>
-PipeOutcome on_one_device(const Recipe& recipe, int updates, bool frozen = false) {
+template <int stages, bool tied, bool frozen = false>
+PipeOutcome on_one_device(const Recipe& recipe, int updates) {
   using Model = std::remove_cvref_t<decltype(std::declval<Small<stages, tied>>().model())>;
   Cpu device;
   GradientAccumulation<Model, PipeLoss<tied>> single(
-      device, small_pipe_objective<GPipe<1>, stages, tied>(frozen), decaying_adam, recipe);
+      device, small_pipe_objective<GPipe<1>, stages, tied, frozen>(), decaying_adam, recipe);
   return train_on_words(single, updates);
 }
 
 //! Whether each rank ends as one device does.
-template <int stages, bool tied = false, Shard shard = Zero<0>>
+template <int stages, bool tied = false, Shard shard = Zero<0>, bool frozen = false>
 std::vector<int> ends_alike(const TableView& table, int replicas, const PipeOutcome& expected,
-                            int updates, Recompute recompute = Recompute::never,
-                            bool frozen = false) {
+                            int updates, Recompute recompute = Recompute::never) {
   using Model = std::remove_cvref_t<decltype(std::declval<Small<stages, tied>>().model())>;
   std::vector<int> alike(static_cast<std::size_t>(table.ranks * replicas));
   comm::launch_threads(table.ranks * replicas, patience, [&](ThreadCommunicator& communicator) {
     Cpu cpu;
     PipelineParallel<Model, PipeLoss<tied>, shard> strategy(
-        cpu, communicator, small_pipe_objective<GPipe<1>, stages, tied>(frozen), decaying_adam,
+        cpu, communicator, small_pipe_objective<GPipe<1>, stages, tied, frozen>(), decaying_adam,
         recipe_of(replicas, table.micro_batches), table, recompute, {2 * ops::block_size * 4, 4});
     alike[static_cast<std::size_t>(communicator.rank())] =
         train_on_words(strategy, updates) == expected ? 1 : 0;
@@ -166,11 +165,10 @@ TEST_CASE("a weight that the first and the last stage share may be frozen") {
   constexpr int updates = 6;
   const auto table = parallel::table_of<OneForwardOneBackward<3>, 2>.view();
   for (const int replicas : {1, 2}) {
-    const auto expected = on_one_device<2, true>(recipe_of(replicas, 3), updates, true);
+    const auto expected = on_one_device<2, true, true>(recipe_of(replicas, 3), updates);
     const std::vector<int> all(static_cast<std::size_t>(2 * replicas), 1);
-    CHECK(ends_alike<2, true>(table, replicas, expected, updates, Recompute::never, true) == all);
-    CHECK(ends_alike<2, true, Zero<1>>(table, replicas, expected, updates, Recompute::never,
-                                       true) == all);
+    CHECK(ends_alike<2, true, Zero<0>, true>(table, replicas, expected, updates) == all);
+    CHECK(ends_alike<2, true, Zero<1>, true>(table, replicas, expected, updates) == all);
   }
 }
 

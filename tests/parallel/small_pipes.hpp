@@ -73,11 +73,11 @@ template <bool tied>
 using PipeLoss = Chunked<nn::BasicGenerator<pipe_channels, true, tied>, nn::LabelSmoothing>;
 
 //! Weights decay, vectors do not, where an optimizer asks for it.
-template <class Schedule, int stages, bool tied = false>
-auto small_pipe_objective(bool freezes_embedding = false) {
+template <class Schedule, int stages, bool tied = false, bool frozen_embedding = false>
+auto small_pipe_objective() {
   using Small = SmallPipe<Schedule, stages>;
   auto model = Small::make();
-  if (freezes_embedding) nn::freeze(std::get<0>(std::get<0>(model.modules).modules));
+  if (frozen_embedding) nn::freeze(std::get<0>(std::get<0>(model.modules).modules));
   nn::decay_matrices_only(model);
   return parallel::Objective<typename Small::Type, PipeLoss<tied>>(std::move(model),
                                                                    nn::LabelSmoothing(0.1f), 5);
