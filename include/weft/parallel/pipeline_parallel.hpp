@@ -3,7 +3,6 @@
 //! @file Pipeline parallelism over ranks: each has some of a model's stages.
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -46,20 +45,6 @@
 #include <weft/parallel/training_state.hpp>
 
 namespace weft::parallel {
-
-//! Compiles if `Given` can be the table of a pipeline's schedule.
-template <class Given>
-struct CheckTable {
-  static constexpr bool passes = std::convertible_to<Given, const TableView&>;
-  static_assert(passes,
-                "behind the recipe PipelineParallel takes the table of a schedule, a TableView, "
-                "then a Recompute and BucketSizes: table.view() of a Table, Model::table() for the "
-                "Pipe's own; an Exchange is for DistributedDataParallel");
-};
-
-//! Never met: says that there is something else in a table's place.
-template <class Given>
-concept RefusedAsTable = !std::convertible_to<Given, const TableView&> && CheckTable<Given>::passes;
 
 //! Runs the stages of a Pipe on P ranks, stage s on rank s % P, and as many replicas of that as
 //! there are P ranks.
@@ -139,8 +124,9 @@ class PipelineParallel : public OverRanks<C> {
                                                              const Recipe&);
   //! For what is no table in a table's place.
   template <class NoTable, class... More>
-  requires RefusedAsTable<NoTable> PipelineParallel(D&, C&, const Objective&, const Optimizer&,
-                                                    const Recipe&, NoTable&&, More&&...);
+  requires RefusedAsTable<NoTable, TableView> PipelineParallel(D&, C&, const Objective&,
+                                                               const Optimizer&, const Recipe&,
+                                                               NoTable&&, More&&...);
 
   PipelineParallel(const PipelineParallel&) = delete;
   PipelineParallel& operator=(const PipelineParallel&) = delete;

@@ -242,4 +242,19 @@ template <class GivenObjective, class C>
 concept RefusedWithoutCommunicator =
     CheckCommunicator<std::remove_cvref_t<GivenObjective>, C>::passes && false;
 
+//! Compiles if `Given` can be the table of a pipeline's schedule.
+template <class Given, class Table>
+struct CheckTable {
+  static constexpr bool passes = std::convertible_to<Given, const Table&>;
+  static_assert(passes,
+                "behind the recipe PipelineParallel takes the table of a schedule, a TableView, "
+                "then a Recompute and BucketSizes: table.view() of a Table, Model::table() for the "
+                "Pipe's own; an Exchange is for DistributedDataParallel");
+};
+
+//! Never met: says that there is something else in a table's place.
+template <class Given, class Table>
+concept RefusedAsTable =
+    !std::convertible_to<Given, const Table&> && CheckTable<Given, Table>::passes;
+
 }  // namespace weft::parallel
