@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace simd_tests {
@@ -124,6 +125,40 @@ TEST_CASE("the exponential of NaN is NaN, so that a fault is seen in the loss") 
       CHECK(std::isnan(exp_of(std::bit_cast<float>(sign | 0x7f800000U | payload))));
     }
   }
+}
+
+TEST_CASE("cosines and sines keep their documented error") {
+  double worst = 0.0;
+  const auto check = [&](float x) {
+    const auto [cosines, sines] = simd::cos_sin(simd::broadcast(x));
+    const auto angle = static_cast<double>(x);
+    for (const auto& [is, should] : {std::pair(lanes_of(cosines)[3], std::cos(angle)),
+                                     std::pair(lanes_of(sines)[7], std::sin(angle))}) {
+      worst = std::max(worst, std::abs(static_cast<double>(is) - should));
+    }
+  };
+  for (int step = -200'000; step <= 200'000; ++step) check(static_cast<float>(step) * 1.57e-3f);
+  for (int position = 0; position <= 131'072; ++position) check(static_cast<float>(position));
+  for (float x = 1.0f; x < 131'072.0f; x *= 1.0001f) check(x);
+  for (float x = 131'072.0f; x < 1e30f; x *= 1.37f) check(x);  // by the library
+  CHECK(worst < 1.2e-7);
+  for (const float lost : {infinity, -infinity, not_a_number}) {
+    CHECK(std::isnan(lanes_of(simd::cos_sin(simd::broadcast(lost)).first)[0]));
+    CHECK(std::isnan(lanes_of(simd::cos_sin(simd::broadcast(lost)).second)[0]));
+  }
+}
+
+TEST_CASE("each lane has the cosine and sine of its own angle") {
+  std::array<float, 16> angles;
+  for (std::size_t i = 0; i < 16; ++i) angles[i] = -50.0f + 7.3f * static_cast<float>(i);
+  const auto [cosines, sines] = simd::cos_sin(vector_of(angles));
+  for (std::size_t i = 0; i < 16; ++i) {
+    const auto [cosine, sine] = simd::cos_sin(angles[i]);
+    CHECK(lanes_of(cosines)[i] == Approx(cosine).margin(2e-7));
+    CHECK(lanes_of(sines)[i] == Approx(sine).margin(2e-7));
+  }
+  CHECK(lanes_of(simd::cos_sin(simd::broadcast(0.0f)).first)[0] == 1.0f);
+  CHECK(lanes_of(simd::cos_sin(simd::broadcast(0.0f)).second)[0] == 0.0f);
 }
 
 TEST_CASE("a sum adds lanes as a balanced tree") {

@@ -38,32 +38,36 @@ const Lengths few_queries = {{5, 16, 0, 3, 17, 0}, {32, 20, 4, 0, 7, 0}},
               short_themselves = {{1, 40, 64}, {1, 40, 64}},
               shorter_themselves = {{32, 1, 17}, {32, 1, 17}};
 
-//! The result of an attention of three heads and its gradients.
+//! The result of an attention of three heads and its gradients; they may share keys and values.
 template <class D, class Head = ops::AnyHeadSize>
 Results<D> attend(D& device, index_t size, bool causal, const ops::DropoutMask& mask,
-                  const Lengths& lengths, Head head = {}, Scores scores = Scores::around_0) {
+                  const Lengths& lengths, Head head = {}, Scores scores = Scores::around_0,
+                  int sharing = 1) {
   constexpr index_t H = 3;
-  const index_t C = H * size;
+  const index_t C = H * size, K = C / sharing;
   const auto queries = layout_of(device, lengths.queries);
   const auto keys = layout_of(device, lengths.keys);
   const index_t N = queries->rows(), M = keys->rows();
-  auto q = random_tensor(device, {N, C}, 1), k = random_tensor(device, {M, C}, 2);
+  auto q = random_tensor(device, {N, C}, 1), k = random_tensor(device, {M, K}, 2);
   if (scores == Scores::low) {
     q = with_columns(device, q, 0, C, size, low_query);
     k = with_columns(device, k, 0, C, size, low_key);
   }
-  const auto v = random_tensor(device, {M, C}, 3), dy = random_tensor(device, {N, C}, 4);
+  const auto v = random_tensor(device, {M, K}, 3), dy = random_tensor(device, {N, C}, 4);
   const auto y = nan_tensor(device, {N, C}), log_sums = nan_tensor(device, {N, H});
   const auto dq = nan_tensor(device, {N, C});
-  const auto dk = nan_tensor(device, {M, C}), dv = nan_tensor(device, {M, C});
+  const auto dk = nan_tensor(device, {M, K}), dv = nan_tensor(device, {M, K});
   const ops::AttentionProblem<D> problem{H, size, causal, 0.3f, queries.get(), keys.get(), mask};
   const auto in = [&](const Tensor<float, D>& x) {
     return ops::HeadRows<const float>{x.data(), C};
   };
   const auto out = [&](const Tensor<float, D>& x) { return ops::HeadRows<float>{x.data(), C}; };
-  ops::attention(device, problem, in(q), in(k), in(v), out(y), log_sums.data(), head);
-  ops::attention_backward(device, problem, in(q), in(k), in(v), in(y), log_sums.data(), in(dy),
-                          out(dq), out(dk), out(dv), head);
+  const auto of_keys = [&](const Tensor<float, D>& x) {
+    return ops::AnyHeadRows<void>(x.data(), K, sharing);
+  };
+  ops::attention(device, problem, in(q), of_keys(k), of_keys(v), out(y), log_sums.data(), head);
+  ops::attention_backward(device, problem, in(q), of_keys(k), of_keys(v), in(y), log_sums.data(),
+                          in(dy), out(dq), of_keys(dk), of_keys(dv), head);
   return {y, log_sums, dq, dk, dv};
 }
 
@@ -94,6 +98,18 @@ TEST_CASE("attention and its gradients are those of a processor") {
       CHECK(difference(false, others) == "");
       CHECK(difference(false, few_keys) == "");
       CHECK(difference(true, themselves) == "");
+    }
+  }
+}
+
+TEST_CASE("heads share keys and values as on a processor") {
+  for (const index_t size : {5, 32, 128}) {
+    for (const Lengths* lengths : {&others, &themselves}) {
+      CAPTURE(size, lengths->queries);
+      CHECK(device_difference([&](auto& device) {
+              return attend(device, size, lengths == &themselves, some_dropped, *lengths,
+                            ops::AnyHeadSize(), Scores::around_0, 3);
+            }) == "");
     }
   }
 }
@@ -151,10 +167,10 @@ bool multiplies_as(Cuda& gpu, bool wgmma) {
 //! norm of each result, but by something.
 std::string rounding_difference(Cuda& gpu, index_t size, bool causal, const Lengths& lengths,
                                 double bound, const ops::DropoutMask& mask = some_dropped,
-                                Scores scores = Scores::around_0) {
+                                Scores scores = Scores::around_0, int sharing = 1) {
   Cpu cpu;
   const auto attend_on = [&](auto& device) {
-    return attend(device, size, causal, mask, lengths, ops::AnyHeadSize(), scores);
+    return attend(device, size, causal, mask, lengths, ops::AnyHeadSize(), scores, sharing);
   };
   const Results<Cpu> expected = attend_on(cpu);
   const Results<Cuda> found = attend_on(gpu);
@@ -192,6 +208,20 @@ TEST_CASE("attention of rounded factors differs from that of floats by what roun
       CHECK(rounding_difference(gpu, size, false, short_others, bound, mask) == "");
       CHECK(rounding_difference(gpu, size, true, short_themselves, bound, mask) == "");
       CHECK(rounding_difference(gpu, size, true, shorter_themselves, bound, mask) == "");
+    }
+  }
+}
+
+TEST_CASE("heads share keys and values of rounded factors, too") {
+  Cuda gpu;
+  if (!multiplies_as(gpu, GENERATE(true, false))) return;
+  gpu.set_product_precision(ProductPrecision::bfloat16);
+  for (const index_t size : {32, 64, 128, 200}) {
+    for (const Lengths* lengths : {&others, &themselves, &short_others, &short_themselves}) {
+      CAPTURE(gpu.uses_wgmma(), size, lengths->queries);
+      const bool causal = lengths == &themselves || lengths == &short_themselves;
+      CHECK(rounding_difference(gpu, size, causal, *lengths, 0x1p-7, some_dropped, Scores::around_0,
+                                3) == "");
     }
   }
 }

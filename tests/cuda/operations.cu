@@ -15,6 +15,9 @@
 #include <weft/ops/append.hpp>
 #include <weft/ops/convert.hpp>
 #include <weft/ops/cross_entropy.hpp>
+#include <weft/ops/gated_activation.hpp>
+#include <weft/ops/rotary.hpp>
+#include <weft/ops/rows.hpp>
 #include <weft/ops/softmax.hpp>
 #include <weft/ops/updates.hpp>
 #include <weft/optim/gradient_scale.hpp>
@@ -173,6 +176,70 @@ TEST_CASE("the branch of a residual connection is dropped, added and normalised"
               return std::vector{sum, widened(y)};
             },
             0x1p-7) == "");
+  }
+}
+
+TEST_CASE("rows are divided by the root of their mean square as by a processor") {
+  for (const index_t C : {1, 16, 100, 1024, 3000}) {
+    CAPTURE(C);
+    CHECK(device_difference([&](auto& device) {
+            constexpr index_t N = 39;
+            constexpr auto none = ops::Centring::none;
+            const auto layout = layout_of(device, {N});
+            const auto x = random_tensor(device, {N, C}, 1), dy = random_tensor(device, {N, C}, 2),
+                       past = random_tensor(device, {N, C}, 5);
+            const auto gain = random_tensor(device, {C}, 3), sum = nan_tensor(device, {N, C}),
+                       y = nan_tensor(device, {N, C}), of_sum = nan_tensor(device, {N, C}),
+                       dx = nan_tensor(device, {N, C}), dbranch = nan_tensor(device, {N, C}),
+                       gradient = nan_tensor(device, {C});
+            using D = std::remove_reference_t<decltype(device)>;
+            const Tensor<ops::RowMoments, D> moments(device, {N}), of_rows(device, {N});
+            ops::layer_norm<none>(device, x, gain, {}, y, moments);
+            ops::residual_layer_norm<none>(device, some_dropped, layout->keys, x, dy, {}, sum, gain,
+                                           {}, of_sum, of_rows);
+            const auto sums = ops::residual_layer_norm_backward<none>(
+                device, some_dropped, layout->keys, sum, gain, of_rows, dy, past, dx, dbranch);
+            ops::column_sums(device, sums, gradient);
+            return std::vector{y, sum, of_sum, dx, dbranch, gradient};
+          }) == "");
+  }
+}
+
+TEST_CASE("gates and their gradients are those of a processor") {
+  for (const index_t C : {1, 70, 72, 4200}) {
+    CAPTURE(C);
+    CHECK(device_difference([&](auto& device) {
+            using ops::Activation;
+            const auto layout = layout_of(device, {4, 5});
+            const auto x = random_tensor(device, {9, 2 * C}, 1),
+                       dy = random_tensor(device, {9, C}, 2);
+            const auto y = nan_tensor(device, {9, C}), dx = nan_tensor(device, {9, 2 * C});
+            ops::gated_activation_dropout<Activation::silu>(device, some_dropped, layout->keys, x,
+                                                            y);
+            ops::gated_activation_dropout_backward<Activation::silu>(device, some_dropped,
+                                                                     layout->keys, x, dy, dx);
+            ops::gated_activation_dropout_backward<Activation::silu>(device, some_dropped,
+                                                                     layout->keys, x, dy, x);
+            return std::vector{y, dx, x};
+          }) == "");
+  }
+}
+
+TEST_CASE("channels are turned by their positions as by a processor") {
+  for (const index_t P : {1, 32, 64, 100}) {  // pairs of a head
+    CAPTURE(P);
+    CHECK(device_difference([&](auto& device) {
+            constexpr index_t H = 3;
+            const auto layout = layout_of(device, {40, 0, 300});
+            const auto x = random_tensor(device, {340, 2 * H * P + 2}, 1);
+            const auto frequencies = random_tensor(device, {P}, 2, 0.0f, 1.0f);
+            const ops::HeadRows<float> rows{x.data(), 2 * H * P + 2};
+            ops::rotary(device, layout->keys, frequencies, rows, H, ops::Turn::forth);
+            const auto turned = nan_tensor(device, x.shape());
+            ops::copy(device, x, turned);
+            ops::rotary(device, layout->keys, frequencies, rows, H, ops::Turn::back);
+            return std::vector{turned, x};
+          }) == "");
   }
 }
 

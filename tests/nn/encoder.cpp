@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/nn/encoder.hpp>
 
+#include <weft/nn/gated_feed_forward.hpp>
 #include <weft/nn/layer_stack.hpp>
+#include <weft/nn/rms_norm.hpp>
 
 #include "../placed.hpp"
 
@@ -40,6 +42,24 @@ TEST_CASE("a stack's gradients are those of central differences") {
   using Layer = EncoderLayer<6, 2, 5, Norm::pre, false, ops::Activation::gelu>;
   const LayerStack<Layer, 2, 6, true> stack(Layer{dropouts});
   CHECK(gradient_fault(device, stack, random_rows<6>(device, {3, 2}, 2)) == "");
+}
+
+TEST_CASE("the gradients of layers of other branches and norms are those of central differences") {
+  Cpu device;
+  using Around = Sublayer<8, Norm::pre, RmsNorm<8>>;
+  const auto x = random_rows<8>(device, {4, 1, 3}, 1);
+  // Four heads of queries share two of keys, and are turned by their positions.
+  using Llama = SelfAttentionLayer<8, MultiHeadAttention<8, 4, false, 100, 2>,
+                                   GatedFeedForward<8, 5>, Around>;
+  CHECK(gradient_fault(device, Llama(dropouts, true), x) == "");
+  // With biases, the norms behind the sums, and all heads sharing one.
+  using Post = SelfAttentionLayer<8, MultiHeadAttention<8, 2, true, 10, 1>,
+                                  GatedFeedForward<8, 5, ops::Activation::gelu>,
+                                  Sublayer<8, Norm::post, RmsNorm<8>>>;
+  CHECK(gradient_fault(device, Post(dropouts), x) == "");
+  using Mixed = SelfAttentionLayer<8, MultiHeadAttention<8, 2>,
+                                   FeedForward<8, 5, ops::Activation::gelu>, Around>;
+  CHECK(gradient_fault(device, Mixed(dropouts), x) == "");
 }
 
 }  // namespace encoder_tests

@@ -75,6 +75,14 @@ TEST_CASE("sinusoids are those of the paper") {
   }
 }
 
+TEST_CASE("frequencies fall from 1 almost to those of the base") {
+  const auto values = initialized(Initializer::frequencies(10000.0f), {4});
+  for (std::size_t i = 0; i < 4; ++i) {
+    CHECK(static_cast<double>(values[i]) ==
+          Approx(std::pow(10.0, -static_cast<double>(i))).epsilon(1e-7));
+  }
+}
+
 TEST_CASE("sinusoids in halves are the same numbers, the sines first") {
   for (const index_t C : {6, 7}) {
     const auto turns = initialized(Initializer::sinusoids(), {60, C});

@@ -75,19 +75,21 @@ TEST_CASE("parameters declared in a row can be used as one") {
   CHECK(three.slots == 3);
   const Parameter bias{.shape = {4}};
   CHECK(joined(bias, bias).shape == Shape{8});
+  const Parameter taller{.shape = {6, 3}};
+  CHECK(joined(taller, Parameter{.shape = {4, 3}}).shape == Shape{10, 3});
   weight.trained = second.trained = false;
   CHECK(joined(weight, second).slots == 2);
   CHECK_THROWS_WITH(joined(bias, bias, Parameter{.shape = {4}, .trained = false}),
                     Catch::Contains("some of 3 parameters of (4)"));
 }
 
-TEST_CASE("parameters that do not lie in a row, or are of several shapes, are not used as one") {
+TEST_CASE("parameters that do not lie in a row, or have other columns, are not used as one") {
   Parameter first{.shape = {4, 3}};
   first.value_offset = 100;
   Parameter far = first;
   far.value_offset = 116;
   const auto fault =
-      Catch::Contains("which have to be of one shape, and shown one after the other");
+      Catch::Contains("which have to be vectors or have as many columns, and be shown one after");
   CHECK_THROWS_WITH(joined(first, far), fault);
   CHECK_THROWS_WITH(joined(first, first), fault);
   CHECK_THROWS_WITH(joined(Parameter{.shape = {4, 3}}, Parameter{.shape = {3, 4}}),

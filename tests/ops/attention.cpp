@@ -3,6 +3,7 @@
 #include <weft/ops/attention.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <catch2/catch.hpp>
 #include <cmath>
 #include <cstdint>
@@ -365,6 +366,81 @@ TEST_CASE("a NaN is seen in its own sequence and in no other") {
   a.run(device);
   const Matrix out = matrix(a.out);
   for (index_t n = 0; n < 11; ++n) CHECK(std::isnan(out(n, 0)) == (n >= 5));
+}
+
+TEST_CASE("heads that share keys and values have the bits of heads that have copies of them") {
+  constexpr index_t H = 6, sharing = 3, width = H / sharing;
+  const Lengths queries{5, 70, 0, 3}, keys{30, 4, 9, 150};
+  Cpu device(2);
+  for (const index_t size : {16, 20}) {
+    const Attention copies(device, {H, size, queries, keys, true, some_dropped});
+    const index_t C = copies.C, K = width * size, Nk = copies.key_layout->rows();
+    const auto shared = random_tensor(device, {Nk, 2 * K}, 9, -2.0f, 2.0f);
+    const auto of_head = [&](index_t h, index_t c) { return h / sharing * size + c; };
+    for (index_t n = 0; n < Nk; ++n) {
+      for (index_t h = 0; h < H; ++h) {
+        for (index_t c = 0; c < size; ++c) {
+          const float* const from = shared.data() + n * 2 * K + of_head(h, c);
+          float* const to = copies.kv.data() + n * 2 * C + h * size + c;
+          to[0] = from[0], to[C] = from[K];
+        }
+      }
+    }
+    copies.run(device);
+
+    const index_t wide = C + Attention::beside;
+    const auto out = nan_tensor(device, copies.out.shape()), dq = nan_tensor(device, out.shape()),
+               log_sums = nan_tensor(device, copies.log_sums.shape()),
+               dkv = nan_tensor(device, shared.shape());
+    using Read = ops::AnyHeadRows<const void>;
+    using Written = ops::AnyHeadRows<void>;
+    const Read q(copies.q.data(), wide), k(shared.data(), 2 * K, sharing),
+        v(shared.data() + K, 2 * K, sharing);
+    ops::attention(device, copies.described(), q, k, v, Written(out.data(), wide), log_sums.data());
+    ops::attention_backward(device, copies.described(), q, k, v, Read(out.data(), wide),
+                            log_sums.data(), Read(copies.dout.data(), C), Written(dq.data(), wide),
+                            Written(dkv.data(), 2 * K, sharing),
+                            Written(dkv.data() + K, 2 * K, sharing));
+    CAPTURE(size);
+    const auto bits_of = [](const Tensor<float>& x) {
+      std::vector<std::uint32_t> bits;
+      for (const float value : to_host(x)) bits.push_back(std::bit_cast<std::uint32_t>(value));
+      return bits;
+    };
+    CHECK(bits_of(out) == bits_of(copies.out));
+    CHECK(bits_of(dq) == bits_of(copies.dq));
+    CHECK(bits_of(log_sums) == bits_of(copies.log_sums));
+    for (index_t n = 0; n < Nk; ++n) {
+      for (index_t column = 0; column < 2 * K; ++column) {
+        const bool is_value = column >= K;
+        const index_t first = (column % K / size * sharing) * size + column % size;
+        float sum = 0.0f;
+        for (index_t other = 0; other < sharing; ++other) {
+          sum += copies.dkv.data()[n * 2 * C + (is_value ? C : 0) + first + other * size];
+        }
+        CAPTURE(n, column);
+        REQUIRE(dkv.data()[n * 2 * K + column] == sum);
+      }
+    }
+  }
+}
+
+TEST_CASE("heads that cannot be shared evenly are refused") {
+  Cpu device;
+  const auto layout = make_layout(device, Lengths{4});
+  const auto x = random_tensor(device, {4, 16}, 1), y = nan_tensor(device, {4, 16});
+  const Tensor<float> log_sums(device, {4, 4});
+  const AttentionProblem<Cpu> problem{4, 4, false, 1.0f, layout.get(), layout.get(), {}};
+  const auto fault = [&](int keys, int values) {
+    using Read = ops::AnyHeadRows<const void>;
+    return message_of<ShapeError>([&] {
+      ops::attention(device, problem, Read(x.data(), 16), Read(x.data(), 16, keys),
+                     Read(x.data(), 16, values), HeadRows<float>{y.data(), 16}, log_sums.data());
+    });
+  };
+  CHECK(fault(3, 3) == "attention: of 4 heads of queries 3 share one of keys, and 3 one of values");
+  CHECK(fault(2, 4) == "attention: of 4 heads of queries 2 share one of keys, and 4 one of values");
+  CHECK(fault(0, 0) == "attention: of 4 heads of queries 0 share one of keys, and 0 one of values");
 }
 
 TEST_CASE("a warm pool serves attention without asking the system") {

@@ -15,6 +15,7 @@ def show(name, values):
 
 show("softmax", F.softmax(x, -1))
 show("layer_norm", F.layer_norm(x, (4,), gain, bias, 1e-5))
+show("rms_norm", F.rms_norm(x, (4,), gain, 1e-5))
 show("cross_entropy", F.cross_entropy(x, torch.tensor([2])))
 show("smoothed", F.cross_entropy(x, torch.tensor([1]), label_smoothing=0.1))
 show("gelu", F.gelu(x))

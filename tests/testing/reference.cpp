@@ -39,6 +39,8 @@ TEST_CASE("the references give PyTorch's numbers") {
   CHECK(agree(layer_norm(x, row({1.0, 2.0, -1.0, 0.5}), row({0.1, 0.2, 0.3, 0.4}), 1e-5),
               {0.26104784406262616, -2.4841307343771022, -1.1494305965636353,
                0.26579346328114489}));
+  CHECK(agree(rms_norm(x, row({1.0, 2.0, -1.0, 0.5}), 1e-5),
+              {0.41477925069720378, -2.0738962534860188, -1.6591170027888151, 0}));
   CHECK(cross_entropy(x, 2, 0.0) == Approx(0.33449861260366254).epsilon(1e-12));
   CHECK(cross_entropy(x, 1, 0.1) == Approx(3.4282486126036624).epsilon(1e-12));
   CHECK(gelu(0.5) == Approx(0.34573123063700656).epsilon(1e-12));

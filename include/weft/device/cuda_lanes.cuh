@@ -187,6 +187,9 @@ struct CudaLanes {
   //! A lane's parts of some sums over columns.
   template <int Count>
   using Parts = simd::Several<float, Count>;
+  //! What a lane has of the columns of some rows.
+  template <int Count>
+  using Packs = simd::Several<float, Count>;
 
   //! The sums of all lanes' parts, on every lane: they wait for one another once.
   template <int Count>

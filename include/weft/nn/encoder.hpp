@@ -3,88 +3,23 @@
 //! @file Encoder layers: self-attention and a feed-forward network.
 #pragma once
 
-#include <utility>
-
-#include <weft/nn/context.hpp>
-#include <weft/nn/dropouts.hpp>
+#include <weft/core/index.hpp>
 #include <weft/nn/feed_forward.hpp>
 #include <weft/nn/module.hpp>
 #include <weft/nn/multi_head_attention.hpp>
+#include <weft/nn/self_attention_layer.hpp>
 #include <weft/nn/sublayer.hpp>
-#include <weft/tensor/sequences.hpp>
+#include <weft/ops/activation.hpp>
 
 namespace weft::nn {
 
-//! One layer. With `causal` it is a layer of a language model: a position sees only earlier ones.
+//! The encoder's layer of Vaswani et al. 2017.
 //!
 //! **Shapes.** x, y: (N, C). H: heads. F: inner width of the feed-forward network.
 template <index_t C, index_t H, index_t F, Norm Place = Norm::pre, bool AttentionBias = false,
           ops::Activation A = ops::Activation::relu>
-struct EncoderLayer {
-  //! The type of its attention.
-  using Attention = MultiHeadAttention<C, H, AttentionBias>;
-  //! The type of its feed-forward network.
-  using Network = FeedForward<C, F, A>;
-
-  Attention self_attention;                  //!< to all positions, or to earlier ones
-  Sublayer<C, Place> attention_residual;     //!< around it
-  Network feed_forward;                      //!< position by position
-  Sublayer<C, Place> feed_forward_residual;  //!< around it
-  bool causal = false;                       //!< whether a position sees only those up to itself
-
-  constexpr EncoderLayer() = default;
-  //! With these probabilities of dropping an element.
-  constexpr explicit EncoderLayer(Dropouts dropouts, bool is_causal = false)
-      : self_attention(dropouts.attention),
-        attention_residual(dropouts.residual),
-        feed_forward(dropouts.activation),
-        feed_forward_residual(dropouts.residual),
-        causal(is_causal) {}
-
-  template <class Self, class Visit>
-  static constexpr void members(Self& self, Visit&& visit) {
-    visit("self_attention", self.self_attention);
-    visit("self_attention", self.attention_residual);
-    visit("feed_forward", self.feed_forward);
-    visit("feed_forward", self.feed_forward_residual);
-  }
-
-  template <class D>
-  struct Saved {
-    typename Sublayer<C, Place>::template Saved<D> attention_residual;
-    typename Sublayer<C, Place>::template Saved<D> feed_forward_residual;
-    typename Attention::template Saved<D> attention;
-    typename Network::template Saved<D> feed_forward;
-  };
-
-  template <class D>
-  [[nodiscard]] Result<Rows<C, D>, Saved<D>> forward(Context<D>& ctx, const Rows<C, D>& x) const {
-    auto [z, saved_1] = attention_residual.enter(ctx, x);
-    auto [attended, saved_attention] = self_attention.forward(ctx, z, causal);
-    auto [middle, u, saved_2] = attention_residual.leave_for(
-        feed_forward_residual, ctx, x, attended, self_attention.branch_bias(ctx), saved_1);
-    auto [fed, saved_network] = feed_forward.forward(ctx, u);
-    auto y = feed_forward_residual.leave(ctx, middle, fed, feed_forward.branch_bias(ctx), saved_2);
-    return {std::move(y),
-            {std::move(saved_1), std::move(saved_2), std::move(saved_attention),
-             std::move(saved_network)}};
-  }
-
-  template <class D>
-  [[nodiscard]] Rows<C, D> backward(Context<D>& ctx, Saved<D>&& saved, const Rows<C, D>& dy) const {
-    auto turn = feed_forward_residual.begin_backward(ctx, saved.feed_forward_residual, dy.values);
-    feed_forward.backward(ctx, std::move(saved.feed_forward), turn.dbranch, turn.dinput,
-                          turn.write);
-    turn = feed_forward_residual.turn_back(attention_residual, ctx,
-                                           std::move(saved.feed_forward_residual),
-                                           saved.attention_residual, std::move(turn));
-    self_attention.backward(ctx, std::move(saved.attention), causal, turn.dbranch, turn.dinput,
-                            turn.write);
-    return {
-        attention_residual.end_backward(ctx, std::move(saved.attention_residual), std::move(turn)),
-        dy.layout};
-  }
-};
+using EncoderLayer = SelfAttentionLayer<C, MultiHeadAttention<C, H, AttentionBias>,
+                                        FeedForward<C, F, A>, Sublayer<C, Place>>;
 
 static_assert(UnaryModule<EncoderLayer<1, 1, 1>>);
 

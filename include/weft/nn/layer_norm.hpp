@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
-//! @file Layer normalisation as a module.
+//! @file Normalisation of rows as a module.
 #pragma once
 
 #include <utility>
@@ -16,18 +16,19 @@
 
 namespace weft::nn {
 
-//! Normalises each row, then scales it by `weight` and shifts it by `bias`.
+//! Normalises each row, then scales it by `weight` and shifts it by `bias`; without centring (see
+//! `RmsNorm`) it has no bias.
 //!
 //! **Shapes.** x, y: (N, C). weight, bias: (C).
-template <index_t C>
+template <index_t C, ops::Centring Centre = ops::Centring::mean>
 struct LayerNorm {
   Parameter weight{.shape = {C}, .initializer = Initializer::constant(1.0f)};  //!< (C)
-  Parameter bias{.shape = {C}};                                                //!< (C)
+  Parameter bias{.shape = {C}};  //!< (C); unused without centring
 
   template <class Self, class Visit>
   static constexpr void members(Self& self, Visit&& visit) {
     visit("weight", self.weight);
-    visit("bias", self.bias);
+    if constexpr (has_bias) visit("bias", self.bias);
   }
 
   template <class D>
@@ -87,8 +88,9 @@ struct LayerNorm {
                                           const Tensor<float, D>& dy,
                                           View<const float> dx_residual) const {
     auto dx = ctx.empty(dy.shape());
-    parameter_gradients(ctx, ops::layer_norm_backward(ctx.device(), saved.x, ctx.value(weight),
-                                                      saved.moments, dy, dx_residual, dx));
+    parameter_gradients(ctx,
+                        ops::layer_norm_backward<Centre>(ctx.device(), saved.x, ctx.value(weight),
+                                                         saved.moments, dy, dx_residual, dx));
     return dx;
   }
 
@@ -105,35 +107,48 @@ struct LayerNorm {
                                                    View<const float> dx_residual,
                                                    const ops::Factor<D>& dbranch) const {
     auto dx = ctx.empty(dy.shape());
-    parameter_gradients(ctx, ops::residual_layer_norm_backward(ctx.device(), mask, keys, saved.x,
-                                                               ctx.value(weight), saved.moments, dy,
-                                                               dx_residual, dx, dbranch.target()));
+    parameter_gradients(ctx, ops::residual_layer_norm_backward<Centre>(
+                                 ctx.device(), mask, keys, saved.x, ctx.value(weight),
+                                 saved.moments, dy, dx_residual, dx, dbranch.target()));
     return dx;
   }
 
  private:
-  //! From the sums of blocks of rows, (blocks, 2 C). The bias is declared behind the weight: their
-  //! gradients are one.
+  static constexpr bool has_bias = Centre == ops::Centring::mean;
+
+  template <class D>
+  [[nodiscard]] View<const float> shift(const Context<D>& ctx) const {
+    if constexpr (has_bias) return ctx.value(bias);
+    return {};
+  }
+
+  //! From the sums of blocks of rows, (blocks, 2 C) with a bias. It is declared behind the weight:
+  //! their gradients are one.
   template <class D>
   void parameter_gradients(Context<D>& ctx, const Tensor<float, D>& sums) const {
-    if (weight.trained && bias.trained)
-      return detail::bias_gradient(ctx, joined(weight, bias), sums);
-    const auto half = [&](const Parameter& parameter, index_t first) {
-      ctx.gradient(parameter,
-                   [&device = ctx.device(), sums, first](View<float> gradient, ops::Write write) {
-                     const AnyFloats<const void> numbers(sums.data() + first);
-                     ops::column_sums(device, {numbers, {sums.rows(), C}, 2 * C}, gradient, write);
-                   });
-    };
-    half(weight, 0);
-    half(bias, C);
+    if constexpr (!has_bias) {
+      detail::bias_gradient(ctx, weight, sums);
+    } else if (weight.trained && bias.trained) {
+      detail::bias_gradient(ctx, joined(weight, bias), sums);
+    } else {
+      const auto half = [&](const Parameter& parameter, index_t first) {
+        ctx.gradient(parameter, [&device = ctx.device(), sums, first](View<float> gradient,
+                                                                      ops::Write write) {
+          const AnyFloats<const void> numbers(sums.data() + first);
+          ops::column_sums(device, {numbers, {sums.rows(), C}, 2 * C}, gradient, write);
+        });
+      };
+      half(weight, 0);
+      half(bias, C);
+    }
   }
 
   template <class D>
   [[nodiscard]] Saved<D> forward_to(Context<D>& ctx, const Rows<C, D>& x,
                                     const ops::FactorTarget& y) const {
     Saved<D> saved{x.values, ctx.template empty<ops::RowMoments>({x.values.rows()})};
-    ops::layer_norm(ctx.device(), x.values, ctx.value(weight), ctx.value(bias), y, saved.moments);
+    ops::layer_norm<Centre>(ctx.device(), x.values, ctx.value(weight), shift(ctx), y,
+                            saved.moments);
     return saved;
   }
 
@@ -146,8 +161,9 @@ struct LayerNorm {
                                              const ops::FactorTarget& factor) const {
     const index_t N = x.values.rows();
     Saved<D> saved{ctx.empty({N, C}), ctx.template empty<ops::RowMoments>({N})};
-    ops::residual_layer_norm(ctx.device(), mask, x.layout->keys, x.values, branch, branch_bias,
-                             saved.x, ctx.value(weight), ctx.value(bias), y, saved.moments, factor);
+    ops::residual_layer_norm<Centre>(ctx.device(), mask, x.layout->keys, x.values, branch,
+                                     branch_bias, saved.x, ctx.value(weight), shift(ctx), y,
+                                     saved.moments, factor);
     return saved;
   }
 };

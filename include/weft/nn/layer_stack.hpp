@@ -41,13 +41,14 @@ concept GivesGradientBack = requires(const Layer& layer, Context<D>& ctx,
 //! A stack of equal layers, with a normalisation behind the last one if `FinalNorm`.
 //!
 //! What else the layers read (a decoder's memory) is passed on to each of them.
-template <class Layer, index_t Layers, index_t C, bool FinalNorm>
+template <class Layer, index_t Layers, index_t C, bool FinalNorm,
+          class Normalisation = LayerNorm<C>>
 struct LayerStack {
   static_assert(Layers > 0, "a stack needs at least one layer");
 
   //! in order
   std::array<Layer, static_cast<std::size_t>(Layers)> layers;
-  LayerNorm<C> norm;         //!< behind the last, if FinalNorm
+  Normalisation norm;        //!< behind the last, if FinalNorm
   int first_unit = no_unit;  //!< of the layers, among the layout's units
 
   constexpr LayerStack() = default;
@@ -63,7 +64,7 @@ struct LayerStack {
   template <class D>
   struct Saved {
     std::array<typename Layer::template Saved<D>, static_cast<std::size_t>(Layers)> layers;
-    typename LayerNorm<C>::template Saved<D> norm;
+    typename Normalisation::template Saved<D> norm;
   };
 
   template <class D, class... Others>

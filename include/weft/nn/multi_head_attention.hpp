@@ -17,6 +17,7 @@
 #include <weft/ops/factor.hpp>
 #include <weft/ops/linear.hpp>
 #include <weft/ops/matmul.hpp>
+#include <weft/ops/rotary.hpp>
 #include <weft/ops/rows.hpp>
 #include <weft/tensor/sequences.hpp>
 
@@ -27,24 +28,42 @@ namespace weft::nn {
 //!
 //! It is the branch of a residual connection, which adds that bias in the pass that it makes
 //! anyway. The three projections are declared one after the other: for self-attention they are one
-//! product with a (3 C, C) weight, for cross-attention keys and values are one with (2 C, C).
+//! product with a (C + 2 K, C) weight, for cross-attention keys and values are one with (2 K, C),
+//! where K is C unless there are fewer `KeyHeads`.
+//!
+//! With a `RotaryBase` above 0, mostly 10,000, self-attention turns queries and keys by their
+//! positions (see `ops::rotary`), and nothing is added to embeddings. With fewer `KeyHeads` than
+//! heads several heads of queries share one of keys and of values.
 //!
 //! **Shapes.** x, y: (N, C). memory: (M, C).
-//! **Source.** Vaswani et al. 2017, section 3.2.2.
-template <index_t C, index_t H, bool Bias = false>
+//! **Source.** Vaswani et al. 2017, section 3.2.2. Rotary positions: Su et al. 2021. Grouped-query
+//! attention: Ainslie et al. 2023.
+template <index_t C, index_t H, bool Bias = false, index_t RotaryBase = 0, index_t KeyHeads = H>
 struct MultiHeadAttention {
   static_assert(H > 0 && C % H == 0,
                 "the heads must divide d_model: choose heads such that d_model % heads == 0");
+  static_assert(RotaryBase == 0 || (RotaryBase > 1 && C / H % 2 == 0),
+                "rotary positions turn pairs of channels, by a base above 1: choose heads such "
+                "that d_model / heads is even");
+  static_assert(KeyHeads > 0 && H % KeyHeads == 0,
+                "the heads of keys must divide those of queries: choose them such that "
+                "heads % key_heads == 0");
   //! Channels of a head.
   static constexpr index_t head_size = C / H;
+  //! Channels of all heads of keys, and of those of values.
+  static constexpr index_t K = KeyHeads * head_size;
 
-  Parameter query_weight = weight();     //!< (C, C)
-  Parameter key_weight = weight();       //!< (C, C)
-  Parameter value_weight = weight();     //!< (C, C)
+  Parameter query_weight = weight(C);    //!< (C, C)
+  Parameter key_weight = weight(K);      //!< (K, C)
+  Parameter value_weight = weight(K);    //!< (K, C)
   Parameter query_bias{.shape = {C}};    //!< (C); biases are unused without Bias
-  Parameter key_bias{.shape = {C}};      //!< (C)
-  Parameter value_bias{.shape = {C}};    //!< (C)
+  Parameter key_bias{.shape = {K}};      //!< (K)
+  Parameter value_bias{.shape = {K}};    //!< (K)
   Linear<C, C, Bias> output;             //!< (C, C), of all heads' results
+  Parameter frequencies{.shape = {head_size / 2},
+                        .initializer = Initializer::frequencies(static_cast<float>(RotaryBase)),
+                        .trained = false,
+                        .computed = true};  //!< (head_size / 2); unused without RotaryBase
   DropoutSite dropout{.operations = H};  //!< of the probabilities, a mask a head
 
   constexpr MultiHeadAttention() = default;
@@ -63,6 +82,7 @@ struct MultiHeadAttention {
       visit("value.bias", self.value_bias);
     }
     visit("output", self.output);
+    if constexpr (has_rotary) visit("frequencies", self.frequencies);
     visit("dropout", self.dropout);
   }
 
@@ -77,7 +97,7 @@ struct MultiHeadAttention {
   struct Saved {
     LayoutPointer<D> layout;
     ops::Factor<D> x;           //!< (N, C)
-    ops::Factor<D> projected;   //!< (N, 3 C): queries, keys, values
+    ops::Factor<D> projected;   //!< (N, C + 2 K): queries, keys, values
     ops::Factor<D> attended;    //!< (N, C)
     Tensor<float, D> log_sums;  //!< (N, H)
   };
@@ -90,7 +110,7 @@ struct MultiHeadAttention {
     ops::Factor<D> x;            //!< (N, C)
     Tensor<float, D> memory;     //!< (M, C), which all layers share
     ops::Factor<D> queries;      //!< (N, C)
-    ops::Factor<D> keys_values;  //!< (M, 2 C)
+    ops::Factor<D> keys_values;  //!< (M, 2 K)
     ops::Factor<D> attended;     //!< (N, C)
     Tensor<float, D> log_sums;   //!< (N, H)
   };
@@ -104,7 +124,8 @@ struct MultiHeadAttention {
     const FloatType type = ops::result_type(device);
     Saved<D> saved{x.layout, x.values, project(ctx, x.values, all(), type),
                    ops::Factor<D>(device, {N, C}, type), ctx.empty({N, H})};
-    const auto [q, k, v] = parts<3>(saved.projected.numbers());
+    rotate(ctx, saved.projected, *x.layout, ops::Turn::forth);
+    const auto [q, k, v] = parts(saved.projected.numbers());
     ops::attention(device, problem(ctx, causal, *x.layout, *x.layout), q, k, v,
                    {saved.attended.target().numbers, C}, saved.log_sums.data(),
                    ops::HeadSize<head_size>());
@@ -119,15 +140,16 @@ struct MultiHeadAttention {
                 const Tensor<float, D>& dx, ops::Write write) const {
     const auto dattended = backward_output(ctx, saved.attended, dy);
     const auto dprojected = like(saved.projected);
-    const auto [q, k, v] = parts<3>(saved.projected.numbers());
-    const auto [dq, dk, dv] = parts<3>(dprojected.target().numbers);
+    const auto [q, k, v] = parts(saved.projected.numbers());
+    const auto [dq, dk, dv] = parts(dprojected.target().numbers);
     ops::attention_backward(ctx.device(), problem(ctx, causal, *saved.layout, *saved.layout), q, k,
                             v, {saved.attended.numbers(), C}, saved.log_sums.data(),
                             {dattended.numbers(), C}, dq, dk, dv, ops::HeadSize<head_size>());
+    rotate(ctx, dprojected, *saved.layout, ops::Turn::back);
     backward_project(ctx, saved.x, dprojected, all(), dx, write);
   }
 
-  //! The keys and values of a memory, as numbers of this type: (M, 2 C).
+  //! The keys and values of a memory, as numbers of this type: (M, 2 K).
   template <class D>
   [[nodiscard]] ops::Factor<D> keys_values(Context<D>& ctx, const Tensor<float, D>& memory,
                                            FloatType type) const {
@@ -139,6 +161,7 @@ struct MultiHeadAttention {
   [[nodiscard]] Result<ops::Factor<D>, CrossSaved<D>> forward(Context<D>& ctx,
                                                               const FactorRows<C, D>& x,
                                                               const Rows<C, D>& memory) const {
+    static_assert(!has_rotary, "rotary positions are for attention of a sequence to itself");
     auto& device = ctx.device();
     const index_t N = x.values.rows();
     const FloatType type = ops::result_type(device);
@@ -150,7 +173,7 @@ struct MultiHeadAttention {
                         keys_values(ctx, memory.values, type),
                         ops::Factor<D>(device, {N, C}, type),
                         ctx.empty({N, H})};
-    const auto [k, v] = parts<2>(saved.keys_values.numbers());
+    const auto [k, v] = parts_of_memory(saved.keys_values.numbers());
     ops::attention(device, problem(ctx, false, *x.layout, *memory.layout),
                    {saved.queries.numbers(), C}, k, v, {saved.attended.target().numbers, C},
                    saved.log_sums.data(), ops::HeadSize<head_size>());
@@ -166,8 +189,8 @@ struct MultiHeadAttention {
                 ops::Write write_memory) const {
     const auto dattended = backward_output(ctx, saved.attended, dy);
     const auto dqueries = like(saved.queries), dkeys_values = like(saved.keys_values);
-    const auto [k, v] = parts<2>(saved.keys_values.numbers());
-    const auto [dk, dv] = parts<2>(dkeys_values.target().numbers);
+    const auto [k, v] = parts_of_memory(saved.keys_values.numbers());
+    const auto [dk, dv] = parts_of_memory(dkeys_values.target().numbers);
     ops::attention_backward(ctx.device(), problem(ctx, false, *saved.layout, *saved.memory_layout),
                             {saved.queries.numbers(), C}, k, v, {saved.attended.numbers(), C},
                             saved.log_sums.data(), {dattended.numbers(), C},
@@ -218,18 +241,36 @@ struct MultiHeadAttention {
   }
 
  private:
-  static constexpr Parameter weight() {
-    return {.shape = {C, C}, .initializer = Initializer::xavier_uniform()};
+  static constexpr bool has_rotary = RotaryBase > 0;
+
+  //! Turns the queries and keys of a projection, or their gradients, by their positions.
+  template <class D>
+  void rotate(const Context<D>& ctx, const ops::Factor<D>& projected,
+              const SequenceLayout<D>& layout, ops::Turn turn) const {
+    if constexpr (has_rotary) {
+      ops::rotary(ctx.device(), layout.keys, ctx.value(frequencies),
+                  {projected.target().numbers, C + 2 * K}, H + KeyHeads, turn);
+    }
   }
 
+  static constexpr Parameter weight(index_t rows) {
+    return {.shape = {rows, C}, .initializer = Initializer::xavier_uniform()};
+  }
+
+  //! How many heads of queries share one of keys.
+  static constexpr int sharing = H / KeyHeads;
+
   //! The queries, keys and values that lie side by side in one projection.
-  template <int Count, class Void>
-  static std::array<ops::AnyHeadRows<Void>, Count> parts(AnyFloats<Void> joint) {
-    std::array<ops::AnyHeadRows<Void>, Count> rows;
-    for (int part = 0; part < Count; ++part) {
-      rows[static_cast<std::size_t>(part)] = {joint + part * C, Count * C};
-    }
-    return rows;
+  template <class Void>
+  static std::array<ops::AnyHeadRows<Void>, 3> parts(AnyFloats<Void> joint) {
+    constexpr index_t width = C + 2 * K;
+    return {{{joint, width}, {joint + C, width, sharing}, {joint + (C + K), width, sharing}}};
+  }
+
+  //! The keys and values that do.
+  template <class Void>
+  static std::array<ops::AnyHeadRows<Void>, 2> parts_of_memory(AnyFloats<Void> joint) {
+    return {{{joint, 2 * K, sharing}, {joint + K, 2 * K, sharing}}};
   }
 
   //! Room for a gradient of these extents and this type.

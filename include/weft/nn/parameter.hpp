@@ -32,10 +32,18 @@ namespace weft::nn {
 //! How a parameter starts.
 struct Initializer {
   //! The distribution.
-  enum class Kind { constant, normal, uniform, xavier_uniform, sinusoids, sinusoids_in_halves };
+  enum class Kind {
+    constant,
+    normal,
+    uniform,
+    xavier_uniform,
+    sinusoids,
+    sinusoids_in_halves,
+    frequencies
+  };
 
   Kind kind = Kind::constant;  //!< which distribution
-  float scale = 0.0f;  //!< the constant, standard deviation, half width, or gain
+  float scale = 0.0f;          //!< the constant, standard deviation, half width, gain, or base
 
   //! The same everywhere.
   static constexpr Initializer constant(float value) { return {Kind::constant, value}; }
@@ -51,6 +59,8 @@ struct Initializer {
   static constexpr Initializer sinusoids() { return {Kind::sinusoids, 0.0f}; }
   //! The same numbers, all sines of a row before all cosines.
   static constexpr Initializer sinusoids_in_halves() { return {Kind::sinusoids_in_halves, 0.0f}; }
+  //! Element i of n: base^(-i / n), by which rotary positions turn a head's pairs of channels.
+  static constexpr Initializer frequencies(float base) { return {Kind::frequencies, base}; }
 };
 
 //! A place in the value buffer, a place in the gradient buffer, and a shape. It holds no numbers.
@@ -74,11 +84,11 @@ struct Parameter {
   [[nodiscard]] constexpr index_t size() const { return shape.size(); }
 };
 
-//! Matrices or vectors of one shape, declared one after the other, as one: three projections are
-//! then one product.
+//! Matrices of as many columns, or vectors, declared one after the other, as one: three projections
+//! are then one product.
 //!
 //! **Errors.** ArgumentError if some of them are trained and others not, since they lie apart then;
-//! if they have other shapes; and if they were placed, but not one after the other.
+//! if they have other columns; and if they were placed, but not one after the other.
 constexpr Parameter joined(const Parameter& first, const auto&... others) {
   Parameter all = first;
   const auto add = [&](const Parameter& next) {
@@ -87,17 +97,17 @@ constexpr Parameter joined(const Parameter& first, const auto&... others) {
                                " that are used as one are trained, others not: freeze all of "
                                "them, or none"));
     }
-    const index_t end = first.value_offset + all.slots * first.size();
-    if (next.shape != first.shape || (first.value_offset >= 0 && next.value_offset != end)) {
+    const index_t end = first.value_offset + all.size();
+    if (next.shape.with_first(1) != first.shape.with_first(1) ||
+        (first.value_offset >= 0 && next.value_offset != end)) {
       throw ArgumentError(text("parameters of ", first.shape, " and ", next.shape,
-                               " are used as one, which have to be of one shape, and shown one "
-                               "after the other by members()"));
+                               " are used as one, which have to be vectors or have as many "
+                               "columns, and be shown one after the other by members()"));
     }
     ++all.slots;
+    all.shape = all.shape.with_first(all.shape[0] + next.shape[0]);
   };
   (add(others), ...);
-  all.shape = first.shape.rank() == 2 ? Shape{all.slots * first.shape[0], first.shape[1]}
-                                      : Shape{all.slots * first.shape[0]};
   return all;
 }
 

@@ -40,9 +40,9 @@ enum class Norm {
 //! pass over memory.
 //!
 //! **Source.** Post: Vaswani et al. 2017, section 3.1. Pre: Xiong et al. 2020.
-template <index_t C, Norm Place>
+template <index_t C, Norm Place, class Normalisation = LayerNorm<C>>
 struct Sublayer {
-  LayerNorm<C> norm;    //!< before the branch or behind the sum
+  Normalisation norm;   //!< before the branch or behind the sum
   DropoutSite dropout;  //!< of the branch's output
 
   constexpr Sublayer() = default;
@@ -58,7 +58,7 @@ struct Sublayer {
   template <class D>
   struct Saved {
     LayoutPointer<D> layout;
-    typename LayerNorm<C>::template Saved<D> norm;
+    typename Normalisation::template Saved<D> norm;
   };
 
   //! The branch's input.

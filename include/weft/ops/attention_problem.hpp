@@ -25,14 +25,19 @@ struct HeadRows {
 };
 
 //! The same of floats or rounded numbers. `Void` is `const void` where they are only read.
+//!
+//! Several heads of queries may share one of keys and of values (Ainslie et al. 2023, grouped-query
+//! attention): that of head h then begins at `data + n * stride + h / sharing * head_size`.
 template <class Void>
 struct AnyHeadRows {
   AnyFloats<Void> data;  //!< the first row's first head
   index_t stride = 0;    //!< elements from row to row
+  int sharing = 1;       //!< how many heads of queries share one of these
 
   AnyHeadRows() = default;
   //! Rows that are so many elements apart.
-  constexpr AnyHeadRows(AnyFloats<Void> first, index_t elements) : data(first), stride(elements) {}
+  constexpr AnyHeadRows(AnyFloats<Void> first, index_t elements, int shared_by = 1)
+      : data(first), stride(elements), sharing(shared_by) {}
   //! Rows of floats.
   template <class T>
   requires std::constructible_from<AnyFloats<Void>, T*> constexpr AnyHeadRows(HeadRows<T> rows)
@@ -41,7 +46,7 @@ struct AnyHeadRows {
   template <class Other>
   requires(std::is_const_v<Void> &&
            !std::is_const_v<Other>) constexpr AnyHeadRows(AnyHeadRows<Other> rows)
-      : data(rows.data), stride(rows.stride) {}
+      : data(rows.data), stride(rows.stride), sharing(rows.sharing) {}
 };
 
 //! The sizes and masks of an attention.
@@ -56,14 +61,19 @@ struct AttentionProblem {
   DropoutMask dropout;  //!< of the probabilities; head h uses the operation `operation + h`
 
   //! **Errors.** ShapeError, which begins with `name`, unless queries and keys have as many
-  //! sequences, and heads have channels; ArgumentError unless the scale is above 0: the largest
-  //! score is then that of the largest product.
-  void check(const char* name) const {
+  //! sequences, heads have channels, and as many heads of queries share each of keys and of values;
+  //! ArgumentError unless the scale is above 0: the largest score is then that of the largest
+  //! product.
+  void check(const char* name, int sharing_keys, int sharing_values) const {
     if (query_layout->sequences() != key_layout->sequences()) {
       throw ShapeError(text(name, ": ", query_layout->sequences(), " sequences of queries and ",
                             key_layout->sequences(), " of keys"));
     }
     if (head_size < 1) throw ShapeError(text(name, ": heads of ", head_size, " channels"));
+    if (sharing_keys != sharing_values || sharing_keys < 1 || heads % sharing_keys != 0) {
+      throw ShapeError(text(name, ": of ", heads, " heads of queries ", sharing_keys,
+                            " share one of keys, and ", sharing_values, " one of values"));
+    }
     if (!(scale > 0.0f)) throw ArgumentError(text(name, ": a scale of ", scale, "; not above 0"));
   }
 };

@@ -76,6 +76,18 @@ struct Moments {
   return y;
 }
 
+//! x / sqrt(mean square + epsilon) gain. **Shapes.** x: (N, C). gain: (1, C).
+[[nodiscard]] inline Matrix rms_norm(const Matrix& x, const Matrix& gain, double epsilon) {
+  Matrix y(x.rows, x.columns);
+  for (index_t n = 0; n < x.rows; ++n) {
+    double square = 0.0;
+    for (index_t c = 0; c < x.columns; ++c) square += x(n, c) * x(n, c);
+    const double rms = std::sqrt(square / static_cast<double>(x.columns) + epsilon);
+    for (index_t c = 0; c < x.columns; ++c) y(n, c) = x(n, c) / rms * gain(0, c);
+  }
+  return y;
+}
+
 //! -sum over v of target[v] log softmax(logits)[v], with a target of 1 - smoothing at the label and
 //! smoothing / V everywhere. **Shapes.** logits: (1, V).
 [[nodiscard]] inline double cross_entropy(const Matrix& logits, index_t label, double smoothing) {

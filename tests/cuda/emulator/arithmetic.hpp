@@ -152,6 +152,8 @@ inline std::map<std::string_view, Operation> arithmetic() {
   all["mul.wide.u32"] = computed<u64, u32, u32>([](u32 a, u32 b) { return u64{a} * b; });
   all["mul.wide.u16"] = computed<u32, u16, u16>([](u16 a, u16 b) { return u32{a} * b; });
   all["mad.lo.s32"] = computed<u32, u32, u32, u32>([](u32 a, u32 b, u32 c) { return a * b + c; });
+  all["mad.wide.u32"] =
+      computed<u64, u32, u32, u64>([](u32 a, u32 b, u64 c) { return u64{a} * b + c; });
   all["mad.lo.s64"] = computed<u64, u64, u64, u64>([](u64 a, u64 b, u64 c) { return a * b + c; });
   all["fma.rn.f32"] = computed<f32, f32, f32, f32>(fused);
   // What ptxas makes of a product and a difference.
@@ -263,6 +265,10 @@ inline std::map<std::string_view, Operation> arithmetic() {
     const u32 mask = field(place, width);
     return (b & ~mask) | (place < 32 ? a << place & mask : 0u);
   });
+  all["bfi.b64"] = computed<u64, u64, u64, u32, u32>([](u64 a, u64 b, u32 place, u32 width) {
+    const u64 ones = width >= 64 ? ~u64{0} : (u64{1} << width) - 1;
+    return place >= 64 ? b : (b & ~(ones << place)) | (a & ones) << place;
+  });
 
   all["mov.b16"] = all["mov.u16"] = all["mov.s16"] =
       computed<u16, u16>([](u16 a) { return a; }, Kind::move);
@@ -284,6 +290,14 @@ inline std::map<std::string_view, Operation> arithmetic() {
   all["cvt.rn.f32.s64"] = computed<f32, s64>(same);
   all["cvt.rn.f32.u64"] = computed<f32, u64>(same);
   all["cvt.rn.f64.s64"] = computed<f64, s64>(same);
+  all["cvt.rni.s32.f32"] =
+      computed<s32, f32>([](f32 a) {  // what is no integer of 32 bits: the nearest
+        constexpr f32 end = 0x1p31f;
+        return a != a     ? 0
+               : a >= end ? INT32_MAX
+               : a < -end ? INT32_MIN
+                          : static_cast<s32>(std::rint(a));
+      });
   all["cvt.s64.s32"] = computed<s64, s32>(same);
   all["cvt.u16.u32"] = computed<u16, u32>(same);
   all["cvt.u16.u64"] = computed<u16, u64>(same);

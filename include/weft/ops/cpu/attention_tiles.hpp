@@ -81,7 +81,8 @@ struct AttentionTask {
 
   template <class Void>
   [[nodiscard]] auto keys_of(AnyHeadRows<Void> rows) const {
-    return HeadView{rows.data.floats() + first_key * rows.stride + head * size, rows.stride};
+    return HeadView{rows.data.floats() + first_key * rows.stride + head / rows.sharing * size,
+                    rows.stride};
   }
 
   [[nodiscard]] index_t log_sum_at(index_t query) const {

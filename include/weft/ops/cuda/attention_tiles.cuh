@@ -41,8 +41,10 @@ struct CudaHead {
     return head;
   }
 
-  //! The channel where this block's head begins.
-  [[nodiscard]] __device__ index_t channel() const { return blockIdx.y * head_size; }
+  //! The channel where this block's head begins, in rows whose heads so many share.
+  [[nodiscard]] __device__ index_t channel(int sharing = 1) const {
+    return blockIdx.y / static_cast<unsigned>(sharing) * head_size;
+  }
 
   [[nodiscard]] __device__ DropoutMask mask() const {
     DropoutMask of_head = dropout;
@@ -68,7 +70,7 @@ struct TileSource {
 
   __device__ TileSource(Tile to, const CudaHead& head, AnyHeadRows<const void> from)
       : tile(to),
-        data(from.data + head.channel()),
+        data(from.data + head.channel(from.sharing)),
         stride(from.stride),
         head_size(static_cast<int>(head.head_size)) {}
 

@@ -65,7 +65,7 @@ inline constexpr index_t most_planned_sequences = CudaGrid::most_across;
          queries.sequences() <= most_planned_sequences && (!p.causal || &queries == &keys) &&
          both_or_neither(queries, keys) &&
          std::all_of(all.begin(), all.end(), [](const AnyHeadRows<const void>& rows) {
-           return rows.stride % 8 == 0 &&
+           return rows.sharing == 1 && rows.stride % 8 == 0 &&
                   reinterpret_cast<std::uintptr_t>(rows.data.data) % 16 == 0;  // 8 numbers at once
          });
 }
