@@ -17,6 +17,7 @@
 #include <weft/train/saved_state.hpp>
 #include <weft/train/translate.hpp>
 
+#include "../parallel/words_batch.hpp"
 #include "../temporary_folder.hpp"
 
 namespace strategies_tests {
@@ -87,7 +88,49 @@ Trained train_pre_norm(ProductPrecision precision) {
   return ten_updates(train);
 }
 
+//! Llama's kind of layers: RMS norms, rotary positions, heads that share keys, gates.
+template <class D>
+std::vector<double> train_language_model(ProductPrecision precision) {
+  constexpr nn::LanguageModelShape shape{.d_model = 32,
+                                         .heads = 4,
+                                         .key_heads = 2,
+                                         .d_ff = 48,
+                                         .layers = 2,
+                                         .rms_norm = true,
+                                         .activation = ops::Activation::silu,
+                                         .gated = true,
+                                         .positions = nn::Positions::rotary};
+  using Model = nn::LanguageModel<shape>;
+  using Loss = Chunked<nn::LanguageModelGenerator<shape>, nn::LabelSmoothing>;
+  D device;
+  device.set_product_precision(precision);
+  using Train = GradientAccumulation<Model, Loss, optim::Adam, D>;
+  Train train(device,
+              typename Train::Objective(Model(small_vocabulary, 24, nn::Dropouts::everywhere(0.1f)),
+                                        nn::LabelSmoothing(0.1f)),
+              optim::Adam(), recipe);
+  std::vector<double> losses;
+  for (std::uint32_t update = 0; update < 10; ++update) {
+    const auto batch = random_translations(13, update);
+    const auto loss = train.step(WordsBatch(batch), 0.002).loss;
+    losses.push_back(loss.loss.value() / static_cast<double>(loss.tokens.value()));
+  }
+  return losses;
+}
+
 }  // namespace
+
+TEST_CASE("a language model of Llama's kind learns on a GPU as on a processor") {
+  const auto [precision, epsilon] = GENERATE(std::pair(ProductPrecision::float32, 1e-4),
+                                             std::pair(ProductPrecision::bfloat16, 0.02));
+  const auto cpu = train_language_model<Cpu>(precision),
+             gpu = train_language_model<Cuda>(precision);
+  for (std::size_t i = 0; i < cpu.size(); ++i) {
+    CAPTURE(to_text(precision), i);
+    CHECK(gpu[i] == Approx(cpu[i]).epsilon(epsilon));
+  }
+  CHECK(gpu.back() < gpu.front());
+}
 
 TEST_CASE("a pre-norm Transformer learns on a GPU as on a processor") {
   const auto [precision, epsilon] = GENERATE(std::pair(ProductPrecision::float32, 1e-4),

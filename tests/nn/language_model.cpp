@@ -12,7 +12,10 @@
 
 #include <catch2/catch.hpp>
 
+#include <cmath>
+#include <cstddef>
 #include <span>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -45,7 +48,47 @@ constexpr LanguageModelShape small{.d_model = 12,
                                    .positions = Positions::learned,
                                    .tie = true};
 using Model = LanguageModel<small>;
-using ChunkedLoss = Chunked<LanguageModelGenerator<small>, LabelSmoothing>;
+
+//! Llama's kind, small: groups of heads, RMS norms, gates, rotary positions.
+constexpr LanguageModelShape llama{.d_model = 12,
+                                   .heads = 6,
+                                   .key_heads = 2,
+                                   .d_ff = 10,
+                                   .layers = 2,
+                                   .rms_norm = true,
+                                   .activation = ops::Activation::silu,
+                                   .gated = true,
+                                   .positions = Positions::rotary,
+                                   .scale_embedding = false};
+//! Llama 2 with 7 billion parameters, as its publishers count them.
+constexpr LanguageModelShape llama_7b{.d_model = 4096,
+                                      .heads = 32,
+                                      .d_ff = 11'008,
+                                      .layers = 32,
+                                      .rms_norm = true,
+                                      .activation = ops::Activation::silu,
+                                      .gated = true,
+                                      .positions = Positions::rotary,
+                                      .scale_embedding = false};
+static_assert(parameter_count(LanguageModel<llama_7b>(32'000),
+                              LanguageModelGenerator<llama_7b>(32'000)) == 6'738'415'616);
+//! Llama 3 with 8 billion.
+constexpr LanguageModelShape llama_8b{.d_model = 4096,
+                                      .heads = 32,
+                                      .key_heads = 8,
+                                      .d_ff = 14'336,
+                                      .layers = 32,
+                                      .rms_norm = true,
+                                      .activation = ops::Activation::silu,
+                                      .gated = true,
+                                      .positions = Positions::rotary,
+                                      .rotary_base = 500'000,
+                                      .scale_embedding = false};
+static_assert(parameter_count(LanguageModel<llama_8b>(128'256),
+                              LanguageModelGenerator<llama_8b>(128'256)) == 8'030'261'248);
+
+template <LanguageModelShape S>
+using ChunkedLoss = Chunked<LanguageModelGenerator<S>, LabelSmoothing>;
 
 TokenSequences<Cpu> sequences(Cpu& device, const std::vector<token_t>& ids,
                               const std::vector<index_t>& lengths) {
@@ -53,11 +96,10 @@ TokenSequences<Cpu> sequences(Cpu& device, const std::vector<token_t>& ids,
           make_layout(device, std::span<const index_t>(lengths))};
 }
 
-}  // namespace
-
-TEST_CASE("a language model sees the past and not the future") {
+template <LanguageModelShape S>
+void check_sees_the_past() {
   Cpu device;
-  const Placed placed(device, Model(9, 6));
+  const Placed placed(device, LanguageModel<S>(9, 6));
   auto ctx = placed.evaluation(device);
   const auto output = [&](const std::vector<token_t>& ids) {
     return placed.module.forward(ctx, sequences(device, ids, {2, 5})).output.values;
@@ -70,10 +112,11 @@ TEST_CASE("a language model sees the past and not the future") {
   }
 }
 
-TEST_CASE("a language model's gradients are those of central differences") {
+template <LanguageModelShape S>
+void check_gradients() {
   Cpu device;
-  parallel::Objective<Model, ChunkedLoss> objective(Model(9, 6, Dropouts::everywhere(0.2f)),
-                                                    LabelSmoothing(0.1f), 2);
+  parallel::Objective<LanguageModel<S>, ChunkedLoss<S>> objective(
+      LanguageModel<S>(9, 6, Dropouts::everywhere(0.2f)), LabelSmoothing(0.1f), 2);
   const ParameterLayout& layout = objective.layout();
   auto values = initial_values(layout, 1, objective);
   Gradients<Cpu> gradients(device, layout);
@@ -102,6 +145,39 @@ TEST_CASE("a language model's gradients are those of central differences") {
   CHECK(gradient_difference(
             std::span(values).first(found.size()), found, [&] { return forward().first; }, noise) ==
         "");
+}
+
+}  // namespace
+
+TEST_CASE("a language model sees the past and not the future") {
+  check_sees_the_past<small>();
+  check_sees_the_past<llama>();
+}
+
+TEST_CASE("a language model's gradients are those of central differences") {
+  check_gradients<small>();
+  check_gradients<llama>();
+}
+
+TEST_CASE("with rotary positions the last word knows the order of those before it") {
+  const auto difference = []<Positions P>(std::integral_constant<Positions, P>) {
+    constexpr LanguageModelShape one_layer{
+        .d_model = 12, .heads = 6, .key_heads = 2, .d_ff = 10, .layers = 1, .positions = P};
+    Cpu device;
+    const Placed placed(device, LanguageModel<one_layer>(9, 6));
+    auto ctx = placed.evaluation(device);
+    const auto last = [&](const std::vector<token_t>& ids) {
+      const auto y = placed.module.forward(ctx, sequences(device, ids, {std::ssize(ids)})).output;
+      return to_host(y.values.slice(std::ssize(ids) - 1, std::ssize(ids)));
+    };
+    const auto here = last({1, 2, 3}), turned = last({2, 1, 3});
+    float sum = 0.0f;
+    for (std::size_t i = 0; i < here.size(); ++i) sum += std::abs(here[i] - turned[i]);
+    CHECK(std::isfinite(last({1, 2, 3, 4, 5, 6, 7, 8})[0]));  // no table that ends
+    return sum;
+  };
+  CHECK(difference(std::integral_constant<Positions, Positions::none>()) < 1e-5f);
+  CHECK(difference(std::integral_constant<Positions, Positions::rotary>()) > 1e-2f);
 }
 
 TEST_CASE("a language model without words or positions is refused") {

@@ -14,10 +14,10 @@
 #include <weft/parallel/objective.hpp>
 #include <weft/parallel/pipe.hpp>
 #include <weft/testing/small_translation.hpp>
-#include <weft/train/device_batch.hpp>
+
+#include "words_batch.hpp"
 
 #include <cstddef>
-#include <cstdint>
 #include <tuple>
 #include <utility>
 
@@ -82,25 +82,5 @@ auto small_pipe_objective() {
   return parallel::Objective<typename Small::Type, PipeLoss<tied>>(std::move(model),
                                                                    nn::LabelSmoothing(0.1f), 5);
 }
-
-//! The target's words, each to be told from those before it.
-class WordsBatch {
- public:
-  explicit WordsBatch(const data::TranslationBatch& batch) : batch_(&batch) {}
-
-  [[nodiscard]] index_t size() const { return batch_->size(); }
-  [[nodiscard]] std::uint64_t fingerprint() const {
-    return train::DeviceBatch(*batch_).fingerprint();
-  }
-
-  template <class D>
-  [[nodiscard]] parallel::MicroBatch<TokenSequences<D>, D> part(D& device, Range range) const {
-    return {train::to_sequences(device, batch_->target_input, range),
-            train::to_sequences(device, batch_->target_output, range).ids};
-  }
-
- private:
-  const data::TranslationBatch* batch_;
-};
 
 }  // namespace weft::testing

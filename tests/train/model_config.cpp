@@ -51,6 +51,24 @@ TEST_CASE("a program that was compiled for another model says both") {
   CHECK(language_model.find("encoder_layers is 6, not null") != std::string::npos);
 }
 
+TEST_CASE(
+    "choices of a language model that older folders have no word for are saved if they are made") {
+  for (const char* later : {"key_heads", "rms_norm", "gated", "scale_embedding", "rotary_base"}) {
+    CHECK_FALSE(config_of(nn::LanguageModelShape{.key_heads = 8}).contains(later));
+  }
+  const auto config = config_of(nn::LanguageModelShape{.key_heads = 2,
+                                                       .rms_norm = true,
+                                                       .gated = true,
+                                                       .positions = nn::Positions::rotary,
+                                                       .scale_embedding = false});
+  CHECK(config["key_heads"] == 2);
+  CHECK(config["rms_norm"] == true);
+  CHECK(config["gated"] == true);
+  CHECK(config["scale_embedding"] == false);
+  CHECK(config["positions"] == "rotary");
+  CHECK(config["rotary_base"] == 10'000);
+}
+
 TEST_CASE("a folder that is no model's is refused") {
   const TemporaryFolder temporary;
   const RunFolder folder(temporary.path("model"));

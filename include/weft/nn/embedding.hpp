@@ -15,15 +15,21 @@
 
 namespace weft::nn {
 
-//! How a position becomes a vector that is added to the embedding of its token.
+//! What tells of positions: mostly a vector that is added to the embedding of a token.
 enum class Positions {
   none,
   sinusoidal,         //!< sines and cosines take turns: Vaswani et al. 2017
   sinusoidal_halves,  //!< the same numbers, all sines first: Hugging Face's MarianMT
   learned,
+  rotary,  //!< nothing is added: a language model's attention turns queries and keys
 };
 
-//! y = dropout(sqrt(C) weight[token] + position).
+//! Whether there is a table of vectors that are added.
+constexpr bool are_added(Positions positions) {
+  return positions != Positions::none && positions != Positions::rotary;
+}
+
+//! y = dropout(sqrt(C) weight[token] + position), without the factor unless it is `scaled`.
 //!
 //! **Shapes.** weight: (vocabulary, C). y: (N, C).
 //! **Errors.** `forward` throws as `ops::embedding`: ShapeError for a sequence that is longer than
@@ -35,6 +41,7 @@ struct Embedding {
   Parameter positions{.shape = {0, C}};  //!< (longest, C): learned, or computed once
   DropoutSite dropout;                   //!< of the sum of both
   bool tied = false;                     //!< the weight is declared elsewhere
+  bool scaled = true;                    //!< multiplied by sqrt(C)
 
   //! For no words and no positions, so that what is known of a model at compile time can be asked.
   constexpr Embedding() = default;
@@ -51,7 +58,7 @@ struct Embedding {
   template <class Self, class Visit>
   static constexpr void members(Self& self, Visit&& visit) {
     if (!self.tied) visit("weight", self.weight);
-    if constexpr (P != Positions::none) visit("positions", self.positions);
+    if constexpr (are_added(P)) visit("positions", self.positions);
     visit("dropout", self.dropout);
   }
 
@@ -70,7 +77,7 @@ struct Embedding {
                                                      const TokenSequences<D>& tokens) const {
     Rows<C, D> y{ctx.empty({tokens.ids.size(), C}), tokens.layout};
     View<const float> table;
-    if constexpr (P != Positions::none) table = ctx.value(positions);
+    if constexpr (are_added(P)) table = ctx.value(positions);
     ops::embedding(ctx.device(), ctx.mask(dropout), *tokens.layout, tokens.ids, ctx.value(weight),
                    scale(), table, y.values);
     return {std::move(y), {tokens}};
@@ -82,8 +89,9 @@ struct Embedding {
     auto& device = ctx.device();
     auto dsum = ctx.empty(dy.values.shape());
     ops::dropout(device, ctx.mask(dropout), dy.layout->keys, dy.values, dsum);
-    ctx.gradient(weight, [&device, tokens = saved.tokens, dsum](View<float> dw, ops::Write write) {
-      ops::embedding_backward(device, tokens.ids, dsum, scale(), dw, write);
+    ctx.gradient(weight, [&device, tokens = saved.tokens, dsum, factor = scale()](
+                             View<float> dw, ops::Write write) {
+      ops::embedding_backward(device, tokens.ids, dsum, factor, dw, write);
     });
     if constexpr (P == Positions::learned) {
       ctx.gradient(positions,
@@ -106,7 +114,7 @@ struct Embedding {
     for (int i = 0; i < 64; ++i) root = 0.5f * (root + static_cast<float>(C) / root);
     return 1.0f / root;
   }
-  static float scale() { return std::sqrt(static_cast<float>(C)); }
+  [[nodiscard]] float scale() const { return scaled ? std::sqrt(static_cast<float>(C)) : 1.0f; }
 };
 
 static_assert(UnaryModule<Embedding<1>>);

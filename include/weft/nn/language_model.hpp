@@ -3,17 +3,24 @@
 //! @file A language model: causal layers that predict the next token.
 #pragma once
 
+#include <type_traits>
 #include <utility>
 
 #include <weft/core/error.hpp>
 #include <weft/nn/context.hpp>
 #include <weft/nn/dropouts.hpp>
 #include <weft/nn/embedding.hpp>
-#include <weft/nn/encoder.hpp>
+#include <weft/nn/feed_forward.hpp>
+#include <weft/nn/gated_feed_forward.hpp>
 #include <weft/nn/generator.hpp>
+#include <weft/nn/layer_norm.hpp>
 #include <weft/nn/layer_stack.hpp>
 #include <weft/nn/module.hpp>
+#include <weft/nn/multi_head_attention.hpp>
 #include <weft/nn/parameter.hpp>
+#include <weft/nn/rms_norm.hpp>
+#include <weft/nn/self_attention_layer.hpp>
+#include <weft/nn/sublayer.hpp>
 #include <weft/tensor/sequences.hpp>
 
 namespace weft::nn {
@@ -22,14 +29,19 @@ namespace weft::nn {
 struct LanguageModelShape {
   index_t d_model = 512;        //!< C
   index_t heads = 8;            //!< of each attention; they divide d_model
+  index_t key_heads = 0;        //!< of keys and values, which divide those; 0: as many
   index_t d_ff = 2048;          //!< inner width of the feed-forward networks
   index_t layers = 6;           //!< how many layers
   Norm norm = Norm::pre;        //!< where a layer normalises
+  bool rms_norm = false;        //!< whether norms are an RmsNorm, or a LayerNorm
   bool attention_bias = false;  //!< whether projections to queries, keys and values have one
   bool generator_bias = false;  //!< whether logits have one
   ops::Activation activation = ops::Activation::relu;  //!< of the feed-forward networks
-  Positions positions = Positions::sinusoidal;         //!< what is added to embeddings
-  bool tie = false;  //!< the embedding is the generator's weight
+  bool gated = false;  //!< whether those are a GatedFeedForward, or a FeedForward
+  Positions positions = Positions::sinusoidal;  //!< what tells of them
+  index_t rotary_base = 10'000;  //!< of Positions::rotary: the larger, the slower the last pairs
+  bool scale_embedding = true;   //!< whether embeddings are multiplied by sqrt(d_model)
+  bool tie = false;              //!< the embedding is the generator's weight
 };
 
 //! From token numbers to the last layer's output, one row a token. A `LanguageModelGenerator` makes
@@ -38,7 +50,8 @@ struct LanguageModelShape {
 //! **Shapes.** tokens: N. output: (N, C).
 //! **Errors.** `forward` throws as `Embedding`.
 //! **Source.** The model of PyTorch's tutorial "Language modeling with nn.Transformer", if it
-//! normalises after its branches and has all biases.
+//! normalises after its branches and has all biases. Llama's (Touvron et al. 2023), if it has an
+//! `rms_norm`, is `gated` with SiLU, has rotary positions and does not `scale_embedding`.
 template <LanguageModelShape S>
 struct LanguageModel {
   //! What it was made for.
@@ -47,10 +60,19 @@ struct LanguageModel {
   static constexpr index_t C = S.d_model;
   //! The type of its embedding.
   using EmbeddingType = Embedding<C, S.positions>;
+  //! The type of its norms.
+  using Normalisation = std::conditional_t<S.rms_norm, RmsNorm<C>, LayerNorm<C>>;
+  //! The type of its layers' attention.
+  using Attention = MultiHeadAttention<C, S.heads, S.attention_bias,
+                                       S.positions == Positions::rotary ? S.rotary_base : 0,
+                                       S.key_heads == 0 ? S.heads : S.key_heads>;
+  //! The type of its layers' feed-forward networks.
+  using Network = std::conditional_t<S.gated, GatedFeedForward<C, S.d_ff, S.activation>,
+                                     FeedForward<C, S.d_ff, S.activation>>;
   //! The type of its layers.
-  using Layer = EncoderLayer<C, S.heads, S.d_ff, S.norm, S.attention_bias, S.activation>;
+  using Layer = SelfAttentionLayer<C, Attention, Network, Sublayer<C, S.norm, Normalisation>>;
   //! The type of its stack.
-  using Encoder = LayerStack<Layer, S.layers, C, S.norm == Norm::pre>;
+  using Encoder = LayerStack<Layer, S.layers, C, S.norm == Norm::pre, Normalisation>;
 
   EmbeddingType embedding;  //!< from words to rows
   Encoder encoder;          //!< the layers
@@ -59,6 +81,7 @@ struct LanguageModel {
   constexpr explicit LanguageModel(index_t vocabulary, index_t longest = 1024,
                                    Dropouts dropouts = {})
       : embedding(vocabulary, longest, dropouts.residual), encoder(Layer(dropouts, true)) {
+    embedding.scaled = S.scale_embedding;
     if (vocabulary < 1 || longest < 1) {
       throw ShapeError(
           text("LanguageModel: a vocabulary of ", vocabulary, " words, ", longest, " positions"));

@@ -69,6 +69,8 @@ struct TranslationInput {
 //! **Source.** Vaswani et al. 2017.
 template <TransformerShape S>
 struct Transformer {
+  static_assert(S.positions != Positions::rotary,
+                "a Transformer has no rotary positions: they are a LanguageModel's");
   //! What it was made for.
   static constexpr TransformerShape shape = S;
   //! d_model.

@@ -48,6 +48,8 @@ inline const char* name_of(nn::Positions positions) {
       return "sinusoidal_halves";
     case nn::Positions::learned:
       return "learned";
+    case nn::Positions::rotary:
+      return "rotary";
   }
   return "unknown";
 }
@@ -85,17 +87,24 @@ inline const char* name_of(nn::Tie tie) {
 
 //! The choices of a language model's type.
 [[nodiscard]] inline ModelConfig config_of(const nn::LanguageModelShape& shape) {
-  return {{"model", "weft::nn::LanguageModel"},
-          {"d_model", shape.d_model},
-          {"heads", shape.heads},
-          {"d_ff", shape.d_ff},
-          {"layers", shape.layers},
-          {"norm", detail::name_of(shape.norm)},
-          {"attention_bias", shape.attention_bias},
-          {"generator_bias", shape.generator_bias},
-          {"activation", detail::name_of(shape.activation)},
-          {"positions", detail::name_of(shape.positions)},
-          {"tie", shape.tie}};
+  ModelConfig config{{"model", "weft::nn::LanguageModel"},
+                     {"d_model", shape.d_model},
+                     {"heads", shape.heads},
+                     {"d_ff", shape.d_ff},
+                     {"layers", shape.layers},
+                     {"norm", detail::name_of(shape.norm)},
+                     {"attention_bias", shape.attention_bias},
+                     {"generator_bias", shape.generator_bias},
+                     {"activation", detail::name_of(shape.activation)},
+                     {"positions", detail::name_of(shape.positions)},
+                     {"tie", shape.tie}};
+  // What came later, where it is chosen: folders from before have no word for it.
+  if (shape.key_heads != 0 && shape.key_heads != shape.heads) config["key_heads"] = shape.key_heads;
+  if (shape.rms_norm) config["rms_norm"] = true;
+  if (shape.gated) config["gated"] = true;
+  if (!shape.scale_embedding) config["scale_embedding"] = false;
+  if (shape.positions == nn::Positions::rotary) config["rotary_base"] = shape.rotary_base;
+  return config;
 }
 
 //! **Errors.** SystemError if the file cannot be written.

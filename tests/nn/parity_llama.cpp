@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/nn/language_model.hpp>
+
+#include "../parity.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace parity_llama_tests {
+
+using namespace weft;
+using namespace weft::nn;
+using namespace weft::testing;
+
+namespace {
+
+constexpr index_t C = 24;
+
+constexpr LanguageModelShape shape_of(index_t key_heads) {
+  return {.d_model = C,
+          .heads = 4,
+          .key_heads = key_heads,
+          .d_ff = 40,
+          .layers = 2,
+          .rms_norm = true,
+          .activation = ops::Activation::silu,
+          .gated = true,
+          .positions = Positions::rotary};
+}
+
+//! One case of tests/reference/llama.py: the layers of transformers' LlamaModel.
+template <index_t KeyHeads>
+void check(const std::string& batch, const std::string& name) {
+  INFO(batch << ", " << name);
+  Cpu device(2);
+  const Fixture fixture("nn/data/llama.safetensors");
+  using Model = LanguageModel<shape_of(KeyHeads)>;
+  typename Model::Encoder layers(typename Model::Layer({}, true));
+  const auto places = place(layers);
+  Parity parity_of(device, fixture, batch + "/" + name + "/", layers, places);
+  std::vector<float> values = initial_values(places, 1, layers);
+  parity_of.load(values);
+
+  const auto layout = fixture.layout(device, batch + "/lengths");
+  Context<Cpu> ctx(device, values.data(), parity_of.begin(), RandomKey());
+  auto [y, saved] = layers.forward(ctx, fixture.rows<C>(device, batch + "/x", layout));
+  const auto dx =
+      layers.backward(ctx, std::move(saved), fixture.rows<C>(device, batch + "/dy", layout));
+
+  CHECK(relative_error(y.values, fixture.read(batch + "/" + name + "/y")) < parity);
+  CHECK(relative_error(dx.values, fixture.read(batch + "/" + name + "/dx")) < parity);
+  parity_of.check_gradients();
+}
+
+}  // namespace
+
+TEST_CASE("the layers of a Llama and their gradients equal Hugging Face's") {
+  check<2>("short", "grouped");
+  check<4>("short", "plain");
+}
+
+TEST_CASE("the layers of a Llama equal Hugging Face's where attention takes several tiles") {
+  check<2>("long", "grouped");
+}
+
+}  // namespace parity_llama_tests
