@@ -2,6 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/nn/language_model.hpp>
 
+#include <weft/nn/criteria.hpp>
+#include <weft/parallel/chunked.hpp>
+#include <weft/parallel/objective.hpp>
+#include <weft/train/saved_model.hpp>
+
 #include "../parity.hpp"
 
 #include <catch2/catch.hpp>
@@ -20,7 +25,7 @@ namespace {
 
 constexpr index_t C = 24;
 
-constexpr LanguageModelShape shape_of(index_t key_heads) {
+constexpr LanguageModelShape shape_of(index_t key_heads, index_t rotary_base = 10'000) {
   return {.d_model = C,
           .heads = 4,
           .key_heads = key_heads,
@@ -29,7 +34,9 @@ constexpr LanguageModelShape shape_of(index_t key_heads) {
           .rms_norm = true,
           .activation = ops::Activation::silu,
           .gated = true,
-          .positions = Positions::rotary};
+          .positions = Positions::rotary,
+          .rotary_base = rotary_base,
+          .scale_embedding = false};
 }
 
 //! One case of tests/reference/llama.py: the layers of transformers' LlamaModel.
@@ -65,6 +72,22 @@ TEST_CASE("the layers of a Llama and their gradients equal Hugging Face's") {
 
 TEST_CASE("the layers of a Llama equal Hugging Face's where attention takes several tiles") {
   check<2>("long", "grouped");
+}
+
+TEST_CASE("with the weights of a Llama of Hugging Face's, a language model has its logits") {
+  constexpr LanguageModelShape shape = shape_of(2, 500'000);
+  Cpu device;
+  const Fixture run("tools/data/llama.run.safetensors");
+  const parallel::Objective<LanguageModel<shape>,
+                            Chunked<LanguageModelGenerator<shape>, CrossEntropy>>
+      objective(LanguageModel<shape>(29), CrossEntropy());
+  // What tools/convert made of the folder.
+  const io::SafetensorsFile converted(WEFT_TESTS "/tools/data/llama.weft.safetensors");
+  const auto values = train::read_values(converted, objective, objective.layout());
+  Context<Cpu> ctx(device, values.data());
+  const auto output = objective.model().forward(ctx, run.tokens(device, "tokens")).output;
+  const auto logits = objective.loss().generator.logits(ctx, output.values);
+  CHECK(relative_error(logits, run.read("logits")) < parity);
 }
 
 }  // namespace parity_llama_tests

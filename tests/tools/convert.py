@@ -24,6 +24,7 @@ convert = importlib.util.module_from_spec(importlib.util.spec_from_loader("conve
 loader.exec_module(convert)
 
 import convert_files  # noqa: E402
+import convert_llama  # noqa: E402
 import convert_marian  # noqa: E402
 
 DATA = pathlib.Path(__file__).resolve().parent / "data"
@@ -260,11 +261,14 @@ class Torch(WithFolder):
                        "--rename", "target_embedding.weight=source_embedding.weight")
 
 
-class Marian(WithFolder):
+class OfFolder(WithFolder):
+    """Of a model's folder, a copy of which may be changed."""
+    kind = ""
+
     def setUp(self):
         super().setUp()
         self.model = self.folder / "model"
-        shutil.copytree(DATA / "marian", self.model)
+        shutil.copytree(DATA / self.kind, self.model)
         self.out = self.folder / "out"
         self.weights = convert_files.read(str(self.model / "model.safetensors"))
 
@@ -279,8 +283,162 @@ class Marian(WithFolder):
         convert_files.write(str(self.model / "model.safetensors"), self.weights.tensors, {})
 
     def model_of(self):
-        self.converted("marian-to-weft", self.model, self.out)
+        self.converted(f"{self.kind}-to-weft", self.model, self.out)
         return convert_files.read(str(self.out / "model.safetensors"))
+
+
+class Llama(OfFolder):
+    kind = "llama"
+
+    def test_a_folder_of_hugging_faces_becomes_the_committed_file(self):
+        self.model_of()
+        self.assertEqual((self.out / "model.safetensors").read_bytes(),
+                         (DATA / "llama.weft.safetensors").read_bytes())
+        shape = json.loads((self.out / "config.json").read_text(encoding="utf-8"))
+        self.assertEqual(shape, {
+            "model": "weft::nn::LanguageModel", "d_model": 24, "heads": 4, "key_heads": 2, "d_ff": 40,
+            "layers": 2, "norm": "pre", "rms_norm": True, "attention_bias": False,
+            "generator_bias": False, "activation": "silu", "gated": True, "positions": "rotary",
+            "rotary_base": 500000, "scale_embedding": False, "tie": False})
+        self.assertEqual(convert_files.read(str(self.out / "model.safetensors")).metadata,
+                         {"format": "pt", "longest": "64"})
+
+    def test_the_way_back_has_all_tensors_and_sizes(self):
+        self.model_of()
+        back = self.folder / "back"
+        said = self.converted("weft-to-llama", self.out, back)
+        self.assertIn("transformers' own, 1 and 2", said)
+        self.assertEqual(convert_files.read(str(back / "model.safetensors")).tensors,
+                         self.weights.tensors)
+        self.assertEqual(convert_llama.sizes_of(back / "config.json"),
+                         convert_llama.sizes_of(self.model / "config.json"))
+
+    def test_a_tied_model_has_one_weight_for_both(self):
+        self.edit("config.json", tie_word_embeddings=True)
+        self.assertIn('"lm_head.weight" is not "model.embed_tokens.weight"',
+                      self.refused("llama-to-weft", self.model, self.out))
+        self.weights.tensors["lm_head.weight"] = self.weights.tensors["model.embed_tokens.weight"]
+        self.write_weights()
+        tensors = self.model_of().tensors
+        self.assertNotIn("generator.weight", tensors)
+        del self.weights.tensors["lm_head.weight"]
+        self.write_weights()
+        self.assertEqual(self.model_of().tensors, tensors)
+        self.converted("weft-to-llama", self.out, self.folder / "back")
+        self.assertEqual(convert_files.read(str(self.folder / "back" / "model.safetensors")).tensors,
+                         self.weights.tensors)
+
+    def test_a_model_in_several_files_is_one(self):
+        whole = self.model_of()
+        names = sorted(self.weights.tensors)
+        places = {name: f"model-0000{1 + (i > 7)}-of-00002.safetensors" for i, name in enumerate(names)}
+        for place in set(places.values()):
+            convert_files.write(str(self.model / place), {name: self.weights.tensors[name]
+                                for name in names if places[name] == place}, {})
+        (self.model / "model.safetensors").unlink()
+        index = self.model / "model.safetensors.index.json"
+        index.write_text(json.dumps({"weight_map": places}))
+        self.assertEqual(self.model_of(), whole)
+        shutil.rmtree(self.out)
+        for weight_map in ({}, None, {"a": "../model.safetensors"}, {"a": 1}):
+            index.write_text(json.dumps({"weight_map": weight_map}))
+            self.assertIn("should say by weight_map",
+                          self.refused("llama-to-weft", self.model, self.out))
+        index.write_text(json.dumps({"weight_map": places}))
+        second = self.model / "model-00002-of-00002.safetensors"
+        convert_files.write(str(second), self.weights.tensors, {})
+        self.assertIn(f'"{names[0]}" is in another file too',
+                      self.refused("llama-to-weft", self.model, self.out))
+        second.unlink()
+        self.assertIn("No such file", self.refused("llama-to-weft", self.model, self.out))
+
+    def test_biases_of_attention_come_along(self):
+        self.edit("config.json", attention_bias=True)
+        self.assertIn('"model.layers.0.self_attn.q_proj.bias" is missing',
+                      self.refused("llama-to-weft", self.model, self.out))
+        for i in range(2):
+            for part, size in (("q", 24), ("k", 12), ("v", 12), ("o", 24)):
+                self.weights.tensors[f"model.layers.{i}.self_attn.{part}_proj.bias"] = \
+                    convert_files.Tensor((size,), bytes(range(4 * size)))
+        self.write_weights()
+        tensors = self.model_of().tensors
+        self.assertEqual(tensors["encoder.layers.1.self_attention.key.bias"].data, bytes(range(48)))
+        self.converted("weft-to-llama", self.out, self.folder / "back")
+        self.assertEqual(convert_files.read(str(self.folder / "back" / "model.safetensors")).tensors,
+                         self.weights.tensors)
+
+    def test_tensors_that_do_not_fit_are_named(self):
+        tensors = self.weights.tensors
+        tensors["model.layers.0.mlp.fc.weight"] = tensors.pop("model.layers.0.mlp.up_proj.weight")
+        tensors["model.norm.weight"] = convert_files.Tensor((23,), bytes(92))
+        tensors["model.layers.1.self_attn.rotary_emb.inv_freq"] = convert_files.Tensor((3,), bytes(12))
+        self.write_weights()
+        said = self.refused("llama-to-weft", self.model, self.out)
+        self.assertIn('"model.layers.0.mlp.fc.weight" is unknown', said)
+        self.assertIn('"model.layers.0.mlp.up_proj.weight" is missing', said)
+        self.assertIn('"model.norm.weight" is (23,), should be (24,)', said)
+        self.assertNotIn("inv_freq", said)  # older files have what weft computes
+
+    def test_models_that_weft_does_not_compute_are_refused(self):
+        rope = {"rope_type": "llama3", "factor": 8.0, "rope_theta": 500000.0}
+        for values, message in (
+                ({"model_type": "gemma"}, "model_type is 'gemma', should be one of llama, mistral"),
+                ({"rms_norm_eps": 1e-6}, "rms_norm_eps is 1e-06, should be 1e-05"),
+                ({"rms_norm_eps": "remove"}, "rms_norm_eps is 1e-06"),
+                ({"rope_parameters": rope}, "rope_scaling is {'rope_type': 'llama3'"),
+                ({"rope_scaling": {"type": "linear", "factor": 2.0}}, "rope_scaling is {'type'"),
+                ({"sliding_window": 4096}, "sliding_window is 4096, should be None"),
+                ({"hidden_act": "gelu"}, "hidden_act is 'gelu', should be 'silu'"),
+                ({"mlp_bias": True}, "mlp_bias is True, should be False"),
+                ({"head_dim": 8}, "head_dim is 8, should be 6"),
+                ({"num_key_value_heads": 3}, "num_key_value_heads is 3, should divide"),
+                ({"num_attention_heads": 24}, "hidden_size is 24, should be an even number"),
+                ({"hidden_size": "24"}, "hidden_size is '24', should be a number above 0"),
+                ({"vocab_size": "remove"}, "vocab_size is missing"),
+                ({"tie_word_embeddings": 1}, "tie_word_embeddings is 1, should be true or false"),
+                ({"rope_parameters": {"rope_theta": 10000.5}}, "rope_theta is 10000.5")):
+            self.edit("config.json", **values)
+            self.assertIn(message, self.refused("llama-to-weft", self.model, self.out))
+            shutil.copy(DATA / "llama" / "config.json", self.model)
+        (self.model / "config.json").unlink()
+        self.assertIn("config.json: No such file",
+                      self.refused("llama-to-weft", self.model, self.out))
+
+    def test_settings_of_older_files_say_the_same(self):
+        plain = self.model_of()
+        self.edit("config.json", rope_parameters="remove", rope_theta=500000.0, rope_scaling=None,
+                  head_dim="remove", mlp_bias="remove")
+        self.assertEqual(self.model_of(), plain)
+        self.assertEqual(convert_llama.sizes_of(self.model / "config.json").rotary_base, 500000)
+
+    def test_what_is_no_llama_does_not_become_one(self):
+        self.model_of()
+        path = self.out / "config.json"
+        shape = json.loads(path.read_text())
+        for name, value, message in (("rms_norm", False, "rms_norm is False, should be True: no Llama"),
+                                     ("norm", "post", "norm is 'post', should be 'pre'"),
+                                     ("layers", 0, "layers is 0, should be a number above 0"),
+                                     ("key_heads", 3, "key_heads is 3, should divide heads, 4"),
+                                     ("heads", "x", "heads is 'x', should be a number above 0"),
+                                     ("d_ff", 41, 'gate.weight" is (40, 24), should be (41, 24)')):
+            path.write_text(json.dumps({**shape, name: value}))
+            status, said = self.run_convert("weft-to-llama", self.out, self.folder / "back")
+            self.assertEqual(status, 1)
+            self.assertIn(message, said)
+        self.assertFalse((self.folder / "back").exists())
+
+    def test_a_model_is_not_written_over_itself(self):
+        self.assertIn("cannot be the model's own folder",
+                      self.refused("llama-to-weft", self.model, self.model / "."))
+
+    def test_what_cuts_text_comes_along_if_it_is_there(self):
+        (self.model / "tokenizer.model").write_bytes(b"pieces")
+        self.model_of()
+        self.assertEqual((self.out / "tokenizer.model").read_bytes(), b"pieces")
+
+
+class Marian(OfFolder):
+    kind = "marian"
 
     def test_every_tensor_of_a_model_as_large_as_opus_mts_is_known(self):
         names = json.loads((DATA / "opus_mt_names.json").read_text())

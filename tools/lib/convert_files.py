@@ -5,6 +5,7 @@ import contextlib
 import json
 import math
 import os
+import pathlib
 import struct
 import sys
 from typing import Dict, Iterable, Iterator, List, NamedTuple, Tuple
@@ -110,6 +111,21 @@ def read(path: str, drop: Iterable[str] = ()) -> File:
             tensors[name] = Tensor(shape, convert(body[begin:end]))
     refuse(path, faults)
     return File(path, tensors, metadata)
+
+
+def read_json(path: pathlib.Path) -> dict:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+        json.dumps(value, ensure_ascii=False).encode()  # halves of surrogate pairs are no text
+    except (ValueError, RecursionError) as error:
+        raise Refused(f"{path}: is not JSON: {error}") from error
+    if not isinstance(value, dict):
+        raise Refused(f"{path}: should be a JSON object")
+    return value
+
+
+def is_number(value: object, least: int) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 def write(path: str, tensors: Dict[str, Tensor], metadata: Dict[str, str]) -> None:

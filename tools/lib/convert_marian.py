@@ -10,7 +10,8 @@ import re
 import struct
 from typing import Dict, Iterator
 
-from convert_files import File, Refused, Tensor, note, read, refuse, replace, write
+from convert_files import (File, Refused, Tensor, is_number, note, read, read_json, refuse, replace,
+                           write)
 from convert_names import PROJECTIONS, Row, check, plain
 
 
@@ -56,21 +57,6 @@ NOT_FOLLOWED = {"early_stopping": False, "do_sample": False, "min_length": 0,
                 "num_beam_groups": 1, "diversity_penalty": 0.0, "forced_bos_token_id": None,
                 "suppress_tokens": None, "begin_suppress_tokens": None, "max_new_tokens": None,
                 "temperature": 1.0}
-
-
-def read_json(path: pathlib.Path) -> dict:
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-        json.dumps(value, ensure_ascii=False).encode()  # halves of surrogate pairs are no text
-    except (ValueError, RecursionError) as error:
-        raise Refused(f"{path}: is not JSON: {error}") from error
-    if not isinstance(value, dict):
-        raise Refused(f"{path}: should be a JSON object")
-    return value
-
-
-def is_number(value: object, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
 
 
 def checked_config(path: pathlib.Path) -> dict:

@@ -1,0 +1,141 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// A language model of Llama's kind: it learns to count in steps, is saved as Hugging Face's Llama
+// can be made of it, and is read again.
+//
+//     build/examples/guides/guide_llama
+//
+// Prints:
+//   3 6 9 goes on with 12 15 2 5
+//   read again: 3 6 9 goes on with 12 15 2 5
+
+// [model]
+#include <weft/train/language_model_data.hpp>
+#include <weft/train/model_config.hpp>
+#include <weft/train/trainer.hpp>
+#include <weft/weft.hpp>
+// [model]
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <vector>
+
+// [model]
+using namespace weft;
+
+constexpr nn::LanguageModelShape shape{.d_model = 32,
+                                       .heads = 4,
+                                       .key_heads = 2,  // two heads of queries share one of keys
+                                       .d_ff = 88,
+                                       .layers = 2,
+                                       .rms_norm = true,
+                                       .activation = ops::Activation::silu,
+                                       .gated = true,
+                                       .positions = nn::Positions::rotary,
+                                       .scale_embedding = false};
+using Model = nn::LanguageModel<shape>;
+using Loss = Chunked<nn::LanguageModelGenerator<shape>, nn::CrossEntropy>;
+using Train = DataParallel<Model, Loss, optim::AdamW>;
+// [model]
+
+// [large]
+constexpr nn::LanguageModelShape llama_3_8b{.d_model = 4096,
+                                            .heads = 32,
+                                            .key_heads = 8,
+                                            .d_ff = 14'336,
+                                            .layers = 32,
+                                            .rms_norm = true,
+                                            .activation = ops::Activation::silu,
+                                            .gated = true,
+                                            .positions = nn::Positions::rotary,
+                                            .rotary_base = 500'000,
+                                            .scale_embedding = false};
+static_assert(nn::parameter_count(nn::LanguageModel<llama_3_8b>(128'256),
+                                  nn::LanguageModelGenerator<llama_3_8b>(128'256)) ==
+              8'030'261'248);
+// [large]
+
+namespace {
+
+constexpr index_t words = 16;
+
+//! Rows of sixteen words, in steps of 1, 2 or 3: each word follows from the two before it.
+std::vector<token_t> counting(index_t rows) {
+  std::vector<token_t> text;
+  for (index_t row = 0; row < rows; ++row) {
+    for (index_t i = 0; i < 16; ++i) {
+      text.push_back(static_cast<token_t>((5 * row + i * (1 + row % 3)) % words));
+    }
+  }
+  return text;
+}
+
+Train strategy_on(const DeviceGroup<Cpu>& devices) {
+  return Train(devices, Train::Objective(Model(words), nn::CrossEntropy()), optim::AdamW(),
+               {.seed = 1, .lanes = 2, .micro_batches = 2});
+}
+
+// [train]
+void train_model(Train& train, const std::string& path) {
+  const data::Columns training(counting(300), /*columns=*/20, /*chunk=*/16, "counting");
+  const data::Columns validation(counting(30), 2, 16, "more counting");
+  const train::LanguageModelData data(training, validation);
+  const train::RunFolder folder(path);
+  train::Trainer trainer(train, data,
+                         optim::CosineDecay{.peak = 0.01, .updates = 450, .warmup = 20}, folder,
+                         {.max_epochs = 30});
+  trainer.run();
+  train::save_model(train, path + "/model.safetensors", {});
+  train::save_config(folder, train::config_of(shape));
+}
+// [train]
+
+// [read]
+void read_model(Train& train, const std::string& path) {
+  const auto folder = train::RunFolder::existing(path);
+  train::expect_config(folder, train::config_of(shape));  // or it is another type's
+  (void)train::load_model(train, path + "/model.safetensors");
+}
+// [read]
+
+// [write]
+//! The words that the model puts behind others, each the likeliest.
+std::string behind(Train& train, std::vector<token_t> text_so_far, int more) {
+  std::string said;
+  Cpu& device = train.device(0);
+  const auto& objective = train.objective();
+  for (int i = 0; i < more; ++i) {
+    nn::Context ctx(device, train.state().values().data());
+    data::TokenRows row;
+    row.tokens = text_so_far;
+    row.end_row();
+    const auto rows = objective.model().forward(ctx, train::to_sequences(device, row, {0, 1}));
+    const index_t last = std::ssize(text_so_far) - 1;
+    const auto logits =
+        to_host(objective.loss().generator.logits(ctx, rows.output.values.slice(last, last + 1)));
+    const auto next = static_cast<token_t>(std::ranges::max_element(logits) - logits.begin());
+    text_so_far.push_back(next);
+    said += text(i == 0 ? "" : " ", next);
+  }
+  return said;
+}
+// [write]
+
+}  // namespace
+
+int main() {
+  const auto path = std::filesystem::temp_directory_path() / "weft_guide_llama";
+  std::filesystem::remove_all(path);
+  const DeviceGroup<Cpu> devices(2);
+  Train train = strategy_on(devices);
+  train_model(train, path);
+  std::printf("3 6 9 goes on with %s\n", behind(train, {3, 6, 9}, 4).c_str());
+  Train another = strategy_on(devices);
+  read_model(another, path);
+  std::printf("read again: 3 6 9 goes on with %s\n", behind(another, {3, 6, 9}, 4).c_str());
+  std::filesystem::remove_all(path);
+}

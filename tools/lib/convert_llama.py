@@ -1,0 +1,215 @@
+# SPDX-FileCopyrightText: 2026 The weft authors
+# SPDX-License-Identifier: Apache-2.0
+"""Hugging Face's Llama, for tools/convert."""
+import argparse
+import json
+import os
+import pathlib
+import re
+from typing import Dict, Iterator, NamedTuple, Tuple
+
+from convert_files import (File, Refused, Tensor, is_number, note, read, read_json, refuse, replace,
+                           write)
+from convert_names import Row, check
+
+# What a configuration must say if it says anything: nothing else is what weft computes.
+FIXED = {"hidden_act": "silu", "mlp_bias": False, "rope_scaling": None, "rms_norm_eps": 1e-5,
+         "sliding_window": None, "pretraining_tp": 1, "partial_rotary_factor": 1.0}
+MODELS = ("llama", "mistral")  # which are the same, if no window slides
+SIZES = ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads",
+         "num_key_value_heads", "vocab_size", "max_position_embeddings")
+# Where a file does not say it, as transformers' LlamaConfig has it.
+DEFAULTS = {"hidden_act": "silu", "max_position_embeddings": 2048, "rms_norm_eps": 1e-6,
+            "attention_bias": False, "tie_word_embeddings": False}
+
+LAYER = {"self_attn.q_proj": "self_attention.query", "self_attn.k_proj": "self_attention.key",
+         "self_attn.v_proj": "self_attention.value", "self_attn.o_proj": "self_attention.output",
+         "input_layernorm": "self_attention.norm", "mlp.gate_proj": "feed_forward.gate",
+         "mlp.up_proj": "feed_forward.up", "mlp.down_proj": "feed_forward.down",
+         "post_attention_layernorm": "feed_forward.norm"}
+
+
+class Sizes(NamedTuple):
+    """Those of a model, by weft's names."""
+    d_model: int
+    heads: int
+    key_heads: int
+    d_ff: int
+    layers: int
+    vocabulary: int
+    longest: int
+    rotary_base: int
+    attention_bias: bool
+    tie: bool
+
+
+def rows_of(sizes: Sizes) -> Iterator[Row]:
+    """All tensors of a model."""
+    C, F, V = sizes.d_model, sizes.d_ff, sizes.vocabulary
+    K = C // sizes.heads * sizes.key_heads
+    shapes = {"q_proj": (C, C), "k_proj": (K, C), "v_proj": (K, C), "o_proj": (C, C),
+              "gate_proj": (F, C), "up_proj": (F, C), "down_proj": (C, F)}
+    yield Row("model.embed_tokens.weight", ("embedding.weight",), (V, C))
+    for i in range(sizes.layers):
+        for theirs, ours in LAYER.items():
+            shape = shapes.get(theirs.rpartition(".")[2], (C,))
+            other, weft = f"model.layers.{i}.{theirs}", f"encoder.layers.{i}.{ours}"
+            yield Row(f"{other}.weight", (f"{weft}.weight",), shape)
+            if sizes.attention_bias and theirs.startswith("self_attn."):
+                yield Row(f"{other}.bias", (f"{weft}.bias",), shape[:1])
+    yield Row("model.norm.weight", ("encoder.norm.weight",), (C,))
+    if not sizes.tie:
+        yield Row("lm_head.weight", ("generator.weight",), (V, C))
+
+
+def rotary_base(config: dict) -> object:
+    """What the frequencies are powers of: since transformers 5 it stands one level deeper."""
+    rope = config.pop("rope_parameters", None)
+    if isinstance(rope, dict):
+        if rope.get("rope_type", "default") != "default":
+            config["rope_scaling"] = rope
+        return rope.get("rope_theta", 10000.0)
+    return config.get("rope_theta", 10000.0)
+
+
+def expect_heads(path: pathlib.Path, config: dict, width: str, heads: str,
+                 key_heads: str) -> Tuple[int, int, int]:
+    """The sizes of those names, if they divide one another and heads have pairs of channels."""
+    C, H, G = (config[name] for name in (width, heads, key_heads))
+    faults = []
+    if C % H != 0 or C // H % 2 != 0:
+        faults.append(f"{width} is {C}, should be an even number of channels for each of {heads}, {H}")
+    if H % G != 0:
+        faults.append(f"{key_heads} is {G}, should divide {heads}, {H}")
+    refuse(str(path), faults)
+    return C, H, G
+
+
+def sizes_of(path: pathlib.Path) -> Sizes:
+    config = {name: value for name, value in read_json(path).items() if value is not None}
+    base = rotary_base(config)
+    scaling = config.get("rope_scaling")
+    if isinstance(scaling, dict) and scaling.get("rope_type", scaling.get("type")) == "default":
+        del config["rope_scaling"]
+    faults = [f"{name} is missing" for name in SIZES[:4] + ("vocab_size",) if name not in config]
+    for name, default in DEFAULTS.items():
+        config.setdefault(name, default)
+    config.setdefault("num_key_value_heads", config.get("num_attention_heads", 1))
+    faults += [f"{name} is {config[name]!r}, should be {value!r}"
+               for name, value in FIXED.items() if config.get(name, value) != value]
+    if config.get("model_type") not in MODELS:
+        faults.append(f"model_type is {config.get('model_type')!r}, "
+                      f"should be one of {', '.join(MODELS)}")
+    faults += [f"{name} is {config[name]!r}, should be a number above 0"
+               for name in SIZES if name in config and not is_number(config[name], 1)]
+    faults += [f"{name} is {config[name]!r}, should be true or false"
+               for name in ("attention_bias", "tie_word_embeddings")
+               if not isinstance(config[name], bool)]
+    if not isinstance(base, (int, float)) or base != base or not 1 < base < 2 ** 62 \
+            or base != int(base):
+        faults.append(f"rope_theta is {base!r}, should be a whole number above 1")
+    refuse(str(path), faults)
+    C, H, G = expect_heads(path, config, "hidden_size", "num_attention_heads", "num_key_value_heads")
+    if config.get("head_dim", C // H) != C // H:
+        raise Refused(f"{path}: head_dim is {config['head_dim']!r}, should be {C // H}")
+    return Sizes(C, H, G, config["intermediate_size"], config["num_hidden_layers"],
+                 config["vocab_size"], config["max_position_embeddings"], int(base),
+                 config["attention_bias"], config["tie_word_embeddings"])
+
+
+def shape_of(sizes: Sizes) -> dict:
+    """The type to compile, as weft/train/model_config.hpp writes it."""
+    shape = {"model": "weft::nn::LanguageModel", "d_model": sizes.d_model, "heads": sizes.heads,
+             "d_ff": sizes.d_ff, "layers": sizes.layers, "norm": "pre",
+             "attention_bias": sizes.attention_bias, "generator_bias": False,
+             "activation": "silu", "positions": "rotary", "tie": sizes.tie}
+    if sizes.key_heads != sizes.heads:
+        shape["key_heads"] = sizes.key_heads
+    return {**shape, "rms_norm": True, "gated": True, "scale_embedding": False,
+            "rotary_base": sizes.rotary_base}
+
+
+def read_parts(folder: pathlib.Path) -> File:
+    """The tensors of a model, which may lie in several files."""
+    index = folder / "model.safetensors.index.json"
+    if not index.is_file():
+        return read(str(folder / "model.safetensors"))
+    places = read_json(index).get("weight_map")
+    names = set(places.values()) if isinstance(places, dict) and all(
+        isinstance(name, str) and re.fullmatch(r"[\w.-]+", name) for name in places.values()) else ()
+    if not names:
+        raise Refused(f"{index}: should say by weight_map in which file each tensor is")
+    tensors: Dict[str, Tensor] = {}
+    for name in sorted(names):
+        part = read(str(folder / name))
+        twice = sorted(tensors.keys() & part.tensors.keys())
+        refuse(part.path, [f'"{tensor}" is in another file too' for tensor in twice])
+        tensors.update(part.tensors)
+    return File(str(folder), tensors, {})
+
+
+def expect_other_folder(options: argparse.Namespace) -> pathlib.Path:
+    folder = pathlib.Path(options.input)
+    if os.path.realpath(options.output) == os.path.realpath(folder):
+        raise Refused(f"{options.output}: cannot be the model's own folder: files have the same names")
+    return folder
+
+
+def write_folder(options: argparse.Namespace, tensors: Dict[str, Tensor], metadata: Dict[str, str],
+                 config: dict) -> None:
+    folder, output = pathlib.Path(options.input), pathlib.Path(options.output)
+    os.makedirs(output, exist_ok=True)
+    write(str(output / "model.safetensors"), tensors, metadata)
+    replace(str(output / "config.json"), [(json.dumps(config, indent=2) + "\n").encode()])
+    if (folder / "tokenizer.model").is_file():  # what makes pieces of text: SentencePiece's
+        replace(str(output / "tokenizer.model"), [(folder / "tokenizer.model").read_bytes()])
+
+
+def llama_to_weft(options: argparse.Namespace) -> None:
+    folder = expect_other_folder(options)
+    sizes = sizes_of(folder / "config.json")
+    file = read_parts(folder)
+    embedding, head = "model.embed_tokens.weight", "lm_head.weight"
+    if sizes.tie and file.tensors.get(head, file.tensors.get(embedding)) != file.tensors.get(embedding):
+        refuse(file.path, [f'"{head}" is not "{embedding}", to which config.json says it is tied'])
+    rows = list(rows_of(sizes))
+    half = sizes.d_model // sizes.heads // 2
+    computed = {f"model.layers.{i}.self_attn.rotary_emb.inv_freq": (half,)
+                for i in range(sizes.layers)}  # of older files; weft computes them
+    check(file, {row.other: row.shape for row in rows},
+          {**computed, **({head: (sizes.vocabulary, sizes.d_model)} if sizes.tie else {})})
+    write_folder(options, {row.weft[0]: file.tensors[row.other] for row in rows},
+                 {"format": "pt", "longest": str(sizes.longest)}, shape_of(sizes))
+
+
+def weft_to_llama(options: argparse.Namespace) -> None:
+    folder = expect_other_folder(options)
+    path = folder / "config.json"
+    config = read_json(path)
+    file = read(str(folder / "model.safetensors"))
+    config.setdefault("key_heads", config.get("heads"))
+    numbers = ("d_model", "heads", "key_heads", "d_ff", "layers", "rotary_base")
+    refuse(str(path), [f"{name} is {config.get(name)!r}, should be a number above 0"
+                       for name in numbers if not is_number(config.get(name), 1)])
+    C, H, G = expect_heads(path, config, "d_model", "heads", "key_heads")
+    words = file.tensors.get("embedding.weight", Tensor((0, 0), b"")).shape[0]
+    longest = file.metadata.get("longest", "2048")
+    sizes = Sizes(C, H, G, config["d_ff"], config["layers"], words,
+                  int(longest) if longest.isascii() and longest.isdigit() else 2048,
+                  config["rotary_base"], config.get("attention_bias") is True,
+                  config.get("tie") is True)
+    should = shape_of(sizes)
+    refuse(str(path), [f"{name} is {config.get(name)!r}, should be {value!r}: no Llama"
+                       for name, value in should.items() if config.get(name) != value])
+    rows = list(rows_of(sizes))
+    check(file, {row.weft[0]: row.shape for row in rows}, {})
+    note("tokens that begin and end a text are not weft's to know: config.json has transformers' "
+         "own, 1 and 2")
+    write_folder(options, {row.other: file.tensors[row.weft[0]] for row in rows}, {"format": "pt"}, {
+        "architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu",
+        "hidden_size": sizes.d_model, "intermediate_size": sizes.d_ff,
+        "num_hidden_layers": sizes.layers, "num_attention_heads": sizes.heads,
+        "num_key_value_heads": sizes.key_heads, "vocab_size": sizes.vocabulary,
+        "max_position_embeddings": sizes.longest, "rms_norm_eps": 1e-5,
+        "rope_theta": float(sizes.rotary_base), "attention_bias": sizes.attention_bias,
+        "mlp_bias": False, "tie_word_embeddings": sizes.tie, "torch_dtype": "float32"})
