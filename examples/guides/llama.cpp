@@ -52,7 +52,7 @@ constexpr nn::LanguageModelShape llama_3_8b{.d_model = 4096,
                                             .activation = ops::Activation::silu,
                                             .gated = true,
                                             .positions = nn::Positions::rotary,
-                                            .rotary_base = 500'000,
+                                            .rotary = {.base = 500'000},
                                             .scale_embedding = false};
 static_assert(nn::parameter_count(nn::LanguageModel<llama_3_8b>(128'256),
                                   nn::LanguageModelGenerator<llama_3_8b>(128'256)) ==

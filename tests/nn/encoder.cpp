@@ -49,11 +49,11 @@ TEST_CASE("the gradients of layers of other branches and norms are those of cent
   using Around = Sublayer<8, Norm::pre, RmsNorm<8>>;
   const auto x = random_rows<8>(device, {4, 1, 3}, 1);
   // Four heads of queries share two of keys, and are turned by their positions.
-  using Llama = SelfAttentionLayer<8, MultiHeadAttention<8, 4, false, 100, 2>,
+  using Llama = SelfAttentionLayer<8, MultiHeadAttention<8, 4, false, Rotary{100}, 2>,
                                    GatedFeedForward<8, 5>, Around>;
   CHECK(gradient_fault(device, Llama(dropouts, true), x) == "");
   // With biases, the norms behind the sums, and all heads sharing one.
-  using Post = SelfAttentionLayer<8, MultiHeadAttention<8, 2, true, 10, 1>,
+  using Post = SelfAttentionLayer<8, MultiHeadAttention<8, 2, true, Rotary{10}, 1>,
                                   GatedFeedForward<8, 5, ops::Activation::gelu>,
                                   Sublayer<8, Norm::post, RmsNorm<8>>>;
   CHECK(gradient_fault(device, Post(dropouts), x) == "");

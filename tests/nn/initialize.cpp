@@ -75,12 +75,21 @@ TEST_CASE("sinusoids are those of the paper") {
   }
 }
 
-TEST_CASE("frequencies fall from 1 almost to those of the base") {
-  const auto values = initialized(Initializer::frequencies(10000.0f), {4});
+TEST_CASE("frequencies fall from 1 almost to those of the base, and slow ones more by a factor") {
+  const auto values = initialized(Initializer::frequencies({.base = 10'000}), {4});
   for (std::size_t i = 0; i < 4; ++i) {
     CHECK(static_cast<double>(values[i]) ==
           Approx(std::pow(10.0, -static_cast<double>(i))).epsilon(1e-7));
   }
+  // Of 8,192 positions the pairs turn 1,304, 130, 13 and 1.3 times.
+  const auto slower = initialized(Initializer::frequencies({.base = 10'000, .factor = 8}), {4});
+  CHECK(std::vector(slower.begin(), slower.begin() + 3) ==
+        std::vector(values.begin(), values.begin() + 3));
+  const double kept = (8192 * 1e-3 / (2 * 3.14159265358979) - 1) / 3;
+  CHECK(static_cast<double>(slower[3]) == Approx(1e-3 * ((1 - kept) / 8 + kept)).epsilon(1e-6));
+  const auto slow = initialized(
+      Initializer::frequencies({.base = 10'000, .factor = 8, .first_length = 4'096}), {4});
+  CHECK(slow[3] == values[3] / 8);  // 0.7 times
 }
 
 TEST_CASE("sinusoids in halves are the same numbers, the sines first") {

@@ -82,7 +82,7 @@ constexpr LanguageModelShape llama_8b{.d_model = 4096,
                                       .activation = ops::Activation::silu,
                                       .gated = true,
                                       .positions = Positions::rotary,
-                                      .rotary_base = 500'000,
+                                      .rotary = {.base = 500'000},
                                       .scale_embedding = false};
 static_assert(parameter_count(LanguageModel<llama_8b>(128'256),
                               LanguageModelGenerator<llama_8b>(128'256)) == 8'030'261'248);

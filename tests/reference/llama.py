@@ -39,24 +39,32 @@ def entries_of(model):
     yield from plain("norm", model.norm)
 
 
-def config(key_heads, theta):
+# Llama 3.1's way to longer texts; with this length each kind of pair is there.
+SLOWED = {"rope_type": "llama3", "rope_theta": 10000.0, "factor": 8.0, "low_freq_factor": 1.0,
+          "high_freq_factor": 4.0, "original_max_position_embeddings": 512}
+
+
+def config(key_heads, rope):
     return LlamaConfig(
         vocab_size=VOCABULARY, hidden_size=C, intermediate_size=D_FF, num_hidden_layers=2,
         num_attention_heads=HEADS, num_key_value_heads=key_heads, rms_norm_eps=1e-5,
-        max_position_embeddings=64, rope_parameters={"rope_type": "default", "rope_theta": theta},
-        attn_implementation="eager")
+        max_position_embeddings=64, rope_parameters=dict(rope), attn_implementation="eager")
+
+
+def plain_rope(theta):
+    return {"rope_type": "default", "rope_theta": theta}
 
 
 def layers():
-    cases = {"grouped": HEADS // 2, "plain": HEADS}  # heads of keys
-    for batch, lengths in {"short": [7, 3, 5], "long": [130, 1, 67]}.items():
+    cases = {"grouped": (HEADS // 2, plain_rope(10000.0)), "plain": (HEADS, plain_rope(10000.0)),
+             "slowed": (1, SLOWED)}
+    for batch, lengths, names in (("short", [7, 3, 5], ("grouped", "plain")),
+                                  ("long", [130, 1, 67], ("grouped", "slowed"))):
         yield f"{batch}/lengths", torch.tensor(lengths)
         yield f"{batch}/x", (x := normal(sum(lengths), C))
         yield f"{batch}/dy", (dy := normal(sum(lengths), C))
-        for case, key_heads in cases.items():
-            if batch == "long" and case == "plain":
-                continue
-            model = randomised(LlamaModel(config(key_heads, 10000.0)), True)
+        for case in names:
+            model = randomised(LlamaModel(config(*cases[case])), True)
             entries = list(entries_of(model))
             read = padded(x, lengths).requires_grad_()
             y = model(inputs_embeds=read, attention_mask=(~padding_mask(lengths)).long(),
@@ -84,7 +92,7 @@ def main():
     write("nn/data/llama.safetensors", layers())
     # A folder as a user has it, and as tools/convert makes it weft's. The base is Llama 3's.
     folder = TESTS / "tools" / "data" / "llama"
-    model = randomised(LlamaForCausalLM(config(HEADS // 2, 500000.0)), True).float()
+    model = randomised(LlamaForCausalLM(config(HEADS // 2, plain_rope(500000.0))), True).float()
     model.save_pretrained(folder)
     (folder / "generation_config.json").unlink()
     write("tools/data/llama.run.safetensors", run(model))

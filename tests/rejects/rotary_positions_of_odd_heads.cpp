@@ -1,4 +1,4 @@
-// expect: choose heads such that d_model / heads is even
+// expect: choose heads such that d_model / heads is
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/nn/language_model.hpp>

@@ -381,12 +381,16 @@ class Llama(OfFolder):
 
     def test_models_that_weft_does_not_compute_are_refused(self):
         rope = {"rope_type": "llama3", "factor": 8.0, "rope_theta": 500000.0}
+        yarn = {"type": "yarn", "factor": 8.0}
         for values, message in (
                 ({"model_type": "gemma"}, "model_type is 'gemma', should be one of llama, mistral"),
                 ({"rms_norm_eps": 1e-6}, "rms_norm_eps is 1e-06, should be 1e-05"),
                 ({"rms_norm_eps": "remove"}, "rms_norm_eps is 1e-06"),
-                ({"rope_parameters": rope}, "rope_scaling is {'rope_type': 'llama3'"),
-                ({"rope_scaling": {"type": "linear", "factor": 2.0}}, "rope_scaling is {'type'"),
+                ({"rope_parameters": "remove", "rope_scaling": yarn}, "rope_type is 'yarn'"),
+                ({"rope_parameters": "llama3"}, "rope_scaling is 'llama3', should be an object"),
+                ({"rope_parameters": {**rope, "factor": 8.5}}, "factor is 8.5, should be a whole"),
+                ({"rope_parameters": {**rope, "high_freq_factor": 1}},
+                 "high_freq_factor is 1, should be above low_freq_factor, 1"),
                 ({"sliding_window": 4096}, "sliding_window is 4096, should be None"),
                 ({"hidden_act": "gelu"}, "hidden_act is 'gelu', should be 'silu'"),
                 ({"mlp_bias": True}, "mlp_bias is True, should be False"),
@@ -396,7 +400,9 @@ class Llama(OfFolder):
                 ({"hidden_size": "24"}, "hidden_size is '24', should be a number above 0"),
                 ({"vocab_size": "remove"}, "vocab_size is missing"),
                 ({"tie_word_embeddings": 1}, "tie_word_embeddings is 1, should be true or false"),
-                ({"rope_parameters": {"rope_theta": 10000.5}}, "rope_theta is 10000.5")):
+                ({"rope_parameters": {"rope_theta": 10000.5}}, "rope_theta is 10000.5"),
+                ({"rope_parameters": {"rope_theta": math.inf}}, "rope_theta is inf"),
+                ({"rope_parameters": {"rope_theta": 1.0}}, "rope_theta is 1, should be")):
             self.edit("config.json", **values)
             self.assertIn(message, self.refused("llama-to-weft", self.model, self.out))
             shutil.copy(DATA / "llama" / "config.json", self.model)
@@ -409,7 +415,20 @@ class Llama(OfFolder):
         self.edit("config.json", rope_parameters="remove", rope_theta=500000.0, rope_scaling=None,
                   head_dim="remove", mlp_bias="remove")
         self.assertEqual(self.model_of(), plain)
-        self.assertEqual(convert_llama.sizes_of(self.model / "config.json").rotary_base, 500000)
+
+    def test_frequencies_of_llama_3_1_come_along(self):
+        rope = {"rope_type": "llama3", "factor": 32.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+                "original_max_position_embeddings": 64}
+        self.edit("config.json", rope_parameters="remove", rope_theta=500000.0, rope_scaling=rope)
+        self.model_of()
+        shape = json.loads((self.out / "config.json").read_text(encoding="utf-8"))
+        self.assertEqual([shape[name] for name in convert_llama.ROTARY], [500000, 32, 1, 4, 64])
+        self.converted("weft-to-llama", self.out, self.folder / "back")
+        self.assertEqual(convert_llama.sizes_of(self.folder / "back" / "config.json"),
+                         convert_llama.sizes_of(self.model / "config.json"))
+        self.edit("config.json", rope_scaling="remove", rope_parameters={**rope, "rope_theta": 500000.0})
+        self.assertEqual(convert_llama.sizes_of(self.folder / "back" / "config.json"),
+                         convert_llama.sizes_of(self.model / "config.json"))
 
     def test_what_is_no_llama_does_not_become_one(self):
         self.model_of()

@@ -67,6 +67,13 @@ TEST_CASE(
   CHECK(config["scale_embedding"] == false);
   CHECK(config["positions"] == "rotary");
   CHECK(config["rotary_base"] == 10'000);
+  CHECK_FALSE(config.contains("rotary_factor"));
+  const auto slowed = config_of(nn::LanguageModelShape{.positions = nn::Positions::rotary,
+                                                       .rotary = {.base = 500'000, .factor = 32}});
+  CHECK(slowed["rotary_factor"] == 32);
+  CHECK(slowed["rotary_slow_turns"] == 1);
+  CHECK(slowed["rotary_fast_turns"] == 4);
+  CHECK(slowed["rotary_first_length"] == 8'192);
 }
 
 TEST_CASE("a folder that is no model's is refused") {

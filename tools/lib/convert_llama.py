@@ -13,7 +13,7 @@ from convert_files import (File, Refused, Tensor, is_number, note, read, read_js
 from convert_names import Row, check
 
 # What a configuration must say if it says anything: nothing else is what weft computes.
-FIXED = {"hidden_act": "silu", "mlp_bias": False, "rope_scaling": None, "rms_norm_eps": 1e-5,
+FIXED = {"hidden_act": "silu", "mlp_bias": False, "rms_norm_eps": 1e-5,
          "sliding_window": None, "pretraining_tp": 1, "partial_rotary_factor": 1.0}
 MODELS = ("llama", "mistral")  # which are the same, if no window slides
 SIZES = ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads",
@@ -29,6 +29,12 @@ LAYER = {"self_attn.q_proj": "self_attention.query", "self_attn.k_proj": "self_a
          "post_attention_layernorm": "feed_forward.norm"}
 
 
+# Of weft's nn::Rotary, transformers' names and what it takes where they are not said.
+ROTARY = {"rotary_base": ("rope_theta", 10000), "rotary_factor": ("factor", 1),
+          "rotary_slow_turns": ("low_freq_factor", 1), "rotary_fast_turns": ("high_freq_factor", 4),
+          "rotary_first_length": ("original_max_position_embeddings", 8192)}
+
+
 class Sizes(NamedTuple):
     """Those of a model, by weft's names."""
     d_model: int
@@ -38,7 +44,7 @@ class Sizes(NamedTuple):
     layers: int
     vocabulary: int
     longest: int
-    rotary_base: int
+    rotary: Dict[str, int]  # by the names above
     attention_bias: bool
     tie: bool
 
@@ -62,14 +68,31 @@ def rows_of(sizes: Sizes) -> Iterator[Row]:
         yield Row("lm_head.weight", ("generator.weight",), (V, C))
 
 
-def rotary_base(config: dict) -> object:
-    """What the frequencies are powers of: since transformers 5 it stands one level deeper."""
-    rope = config.pop("rope_parameters", None)
-    if isinstance(rope, dict):
-        if rope.get("rope_type", "default") != "default":
-            config["rope_scaling"] = rope
-        return rope.get("rope_theta", 10000.0)
-    return config.get("rope_theta", 10000.0)
+def rotary_of(path: pathlib.Path, config: dict) -> Dict[str, int]:
+    """The frequencies of the positions, which since transformers 5 stand together."""
+    rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
+    if not isinstance(rope, dict):
+        raise Refused(f"{path}: rope_scaling is {rope!r}, should be an object")
+    rope = {"rope_theta": config.get("rope_theta", 10000.0), **rope}
+    kind = rope.get("rope_type", rope.get("type", "default"))
+    if kind not in ("default", "llama3"):
+        raise Refused(f"{path}: rope_type is {kind!r}, should be default or llama3")
+    if kind == "default":
+        rope = {"rope_theta": rope["rope_theta"]}
+    faults, rotary = [], {}
+    for ours, (theirs, default) in ROTARY.items():
+        number = rope.get(theirs, default)
+        if isinstance(number, float) and number == int(number if abs(number) < 2 ** 62 else 0):
+            number = int(number)
+        if not is_number(number, 2 if ours == "rotary_base" else 1) or number >= 2 ** 62:
+            faults.append(f"{theirs} is {number!r}, should be a whole number above "
+                          f"{1 if ours == 'rotary_base' else 0}")
+        rotary[ours] = number
+    refuse(str(path), faults)
+    if rotary["rotary_fast_turns"] <= rotary["rotary_slow_turns"]:
+        raise Refused(f"{path}: high_freq_factor is {rotary['rotary_fast_turns']}, should be above "
+                      f"low_freq_factor, {rotary['rotary_slow_turns']}")
+    return rotary
 
 
 def expect_heads(path: pathlib.Path, config: dict, width: str, heads: str,
@@ -87,10 +110,7 @@ def expect_heads(path: pathlib.Path, config: dict, width: str, heads: str,
 
 def sizes_of(path: pathlib.Path) -> Sizes:
     config = {name: value for name, value in read_json(path).items() if value is not None}
-    base = rotary_base(config)
-    scaling = config.get("rope_scaling")
-    if isinstance(scaling, dict) and scaling.get("rope_type", scaling.get("type")) == "default":
-        del config["rope_scaling"]
+    rotary = rotary_of(path, config)
     faults = [f"{name} is missing" for name in SIZES[:4] + ("vocab_size",) if name not in config]
     for name, default in DEFAULTS.items():
         config.setdefault(name, default)
@@ -105,15 +125,12 @@ def sizes_of(path: pathlib.Path) -> Sizes:
     faults += [f"{name} is {config[name]!r}, should be true or false"
                for name in ("attention_bias", "tie_word_embeddings")
                if not isinstance(config[name], bool)]
-    if not isinstance(base, (int, float)) or base != base or not 1 < base < 2 ** 62 \
-            or base != int(base):
-        faults.append(f"rope_theta is {base!r}, should be a whole number above 1")
     refuse(str(path), faults)
     C, H, G = expect_heads(path, config, "hidden_size", "num_attention_heads", "num_key_value_heads")
     if config.get("head_dim", C // H) != C // H:
         raise Refused(f"{path}: head_dim is {config['head_dim']!r}, should be {C // H}")
     return Sizes(C, H, G, config["intermediate_size"], config["num_hidden_layers"],
-                 config["vocab_size"], config["max_position_embeddings"], int(base),
+                 config["vocab_size"], config["max_position_embeddings"], rotary,
                  config["attention_bias"], config["tie_word_embeddings"])
 
 
@@ -125,8 +142,10 @@ def shape_of(sizes: Sizes) -> dict:
              "activation": "silu", "positions": "rotary", "tie": sizes.tie}
     if sizes.key_heads != sizes.heads:
         shape["key_heads"] = sizes.key_heads
+    slowed = sizes.rotary["rotary_factor"] > 1
     return {**shape, "rms_norm": True, "gated": True, "scale_embedding": False,
-            "rotary_base": sizes.rotary_base}
+            **{name: number for name, number in sizes.rotary.items()
+               if slowed or name == "rotary_base"}}
 
 
 def read_parts(folder: pathlib.Path) -> File:
@@ -188,7 +207,9 @@ def weft_to_llama(options: argparse.Namespace) -> None:
     config = read_json(path)
     file = read(str(folder / "model.safetensors"))
     config.setdefault("key_heads", config.get("heads"))
-    numbers = ("d_model", "heads", "key_heads", "d_ff", "layers", "rotary_base")
+    for name, (_, default) in list(ROTARY.items())[1:]:
+        config.setdefault(name, default)
+    numbers = ("d_model", "heads", "key_heads", "d_ff", "layers", *ROTARY)
     refuse(str(path), [f"{name} is {config.get(name)!r}, should be a number above 0"
                        for name in numbers if not is_number(config.get(name), 1)])
     C, H, G = expect_heads(path, config, "d_model", "heads", "key_heads")
@@ -196,13 +217,17 @@ def weft_to_llama(options: argparse.Namespace) -> None:
     longest = file.metadata.get("longest", "2048")
     sizes = Sizes(C, H, G, config["d_ff"], config["layers"], words,
                   int(longest) if longest.isascii() and longest.isdigit() else 2048,
-                  config["rotary_base"], config.get("attention_bias") is True,
+                  {name: config[name] for name in ROTARY}, config.get("attention_bias") is True,
                   config.get("tie") is True)
     should = shape_of(sizes)
     refuse(str(path), [f"{name} is {config.get(name)!r}, should be {value!r}: no Llama"
                        for name, value in should.items() if config.get(name) != value])
     rows = list(rows_of(sizes))
     check(file, {row.weft[0]: row.shape for row in rows}, {})
+    rope = {theirs: float(sizes.rotary[ours]) for ours, (theirs, _) in ROTARY.items()}
+    theta, length = rope.pop("rope_theta"), int(rope.pop("original_max_position_embeddings"))
+    slowed = {"rope_scaling": {"rope_type": "llama3", **rope,
+                               "original_max_position_embeddings": length}}
     note("tokens that begin and end a text are not weft's to know: config.json has transformers' "
          "own, 1 and 2")
     write_folder(options, {row.other: file.tensors[row.weft[0]] for row in rows}, {"format": "pt"}, {
@@ -211,5 +236,6 @@ def weft_to_llama(options: argparse.Namespace) -> None:
         "num_hidden_layers": sizes.layers, "num_attention_heads": sizes.heads,
         "num_key_value_heads": sizes.key_heads, "vocab_size": sizes.vocabulary,
         "max_position_embeddings": sizes.longest, "rms_norm_eps": 1e-5,
-        "rope_theta": float(sizes.rotary_base), "attention_bias": sizes.attention_bias,
-        "mlp_bias": False, "tie_word_embeddings": sizes.tie, "torch_dtype": "float32"})
+        "rope_theta": theta, **(slowed if sizes.rotary["rotary_factor"] > 1 else {}),
+        "attention_bias": sizes.attention_bias, "mlp_bias": False,
+        "tie_word_embeddings": sizes.tie, "torch_dtype": "float32"})

@@ -84,9 +84,9 @@ inline void initialize(const Parameter& parameter, std::uint64_t seed, std::span
       detail::fill_sinusoids(values, parameter.shape.columns(), true);
       break;
     case Initializer::Kind::frequencies:
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        const double exponent = -static_cast<double>(i) / static_cast<double>(values.size());
-        values[i] = static_cast<float>(std::pow(static_cast<double>(init.scale), exponent));
+      for (index_t i = 0; i < std::ssize(values); ++i) {
+        values[static_cast<std::size_t>(i)] =
+            static_cast<float>(init.rotary.frequency(i, std::ssize(values)));
       }
       break;
   }

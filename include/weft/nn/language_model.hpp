@@ -19,6 +19,7 @@
 #include <weft/nn/multi_head_attention.hpp>
 #include <weft/nn/parameter.hpp>
 #include <weft/nn/rms_norm.hpp>
+#include <weft/nn/rotary.hpp>
 #include <weft/nn/self_attention_layer.hpp>
 #include <weft/nn/sublayer.hpp>
 #include <weft/tensor/sequences.hpp>
@@ -39,7 +40,7 @@ struct LanguageModelShape {
   ops::Activation activation = ops::Activation::relu;  //!< of the feed-forward networks
   bool gated = false;  //!< whether those are a GatedFeedForward, or a FeedForward
   Positions positions = Positions::sinusoidal;  //!< what tells of them
-  index_t rotary_base = 10'000;  //!< of Positions::rotary: the larger, the slower the last pairs
+  Rotary rotary{};                              //!< of Positions::rotary: its frequencies
   bool scale_embedding = true;   //!< whether embeddings are multiplied by sqrt(d_model)
   bool tie = false;              //!< the embedding is the generator's weight
 };
@@ -64,7 +65,7 @@ struct LanguageModel {
   using Normalisation = std::conditional_t<S.rms_norm, RmsNorm<C>, LayerNorm<C>>;
   //! The type of its layers' attention.
   using Attention = MultiHeadAttention<C, S.heads, S.attention_bias,
-                                       S.positions == Positions::rotary ? S.rotary_base : 0,
+                                       S.positions == Positions::rotary ? S.rotary : no_rotary,
                                        S.key_heads == 0 ? S.heads : S.key_heads>;
   //! The type of its layers' feed-forward networks.
   using Network = std::conditional_t<S.gated, GatedFeedForward<C, S.d_ff, S.activation>,

@@ -13,6 +13,7 @@
 #include <weft/nn/linear.hpp>
 #include <weft/nn/module.hpp>
 #include <weft/nn/parameter.hpp>
+#include <weft/nn/rotary.hpp>
 #include <weft/ops/attention.hpp>
 #include <weft/ops/factor.hpp>
 #include <weft/ops/linear.hpp>
@@ -31,20 +32,24 @@ namespace weft::nn {
 //! product with a (C + 2 K, C) weight, for cross-attention keys and values are one with (2 K, C),
 //! where K is C unless there are fewer `KeyHeads`.
 //!
-//! With a `RotaryBase` above 0, mostly 10,000, self-attention turns queries and keys by their
-//! positions (see `ops::rotary`), and nothing is added to embeddings. With fewer `KeyHeads` than
-//! heads several heads of queries share one of keys and of values.
+//! With a `Rotary` self-attention turns queries and keys by their positions (see `ops::rotary`),
+//! and nothing is added to embeddings. With fewer `KeyHeads` than heads several heads of queries
+//! share one of keys and of values.
 //!
 //! **Shapes.** x, y: (N, C). memory: (M, C).
 //! **Source.** Vaswani et al. 2017, section 3.2.2. Rotary positions: Su et al. 2021. Grouped-query
 //! attention: Ainslie et al. 2023.
-template <index_t C, index_t H, bool Bias = false, index_t RotaryBase = 0, index_t KeyHeads = H>
+template <index_t C, index_t H, bool Bias = false, Rotary R = no_rotary, index_t KeyHeads = H>
 struct MultiHeadAttention {
   static_assert(H > 0 && C % H == 0,
                 "the heads must divide d_model: choose heads such that d_model % heads == 0");
-  static_assert(RotaryBase == 0 || (RotaryBase > 1 && C / H % 2 == 0),
-                "rotary positions turn pairs of channels, by a base above 1: choose heads such "
-                "that d_model / heads is even");
+  static_assert(
+      !R.turns() || C / H % 2 == 0,
+      "rotary positions turn pairs of channels: choose heads such that d_model / heads is "
+      "even");
+  static_assert(R.is_valid(),
+                "a Rotary has a base above 1 (or 0, for none), a factor of at least 1, and more "
+                "fast_turns than slow_turns");
   static_assert(KeyHeads > 0 && H % KeyHeads == 0,
                 "the heads of keys must divide those of queries: choose them such that "
                 "heads % key_heads == 0");
@@ -61,9 +66,9 @@ struct MultiHeadAttention {
   Parameter value_bias{.shape = {K}};    //!< (K)
   Linear<C, C, Bias> output;             //!< (C, C), of all heads' results
   Parameter frequencies{.shape = {head_size / 2},
-                        .initializer = Initializer::frequencies(static_cast<float>(RotaryBase)),
+                        .initializer = Initializer::frequencies(R),
                         .trained = false,
-                        .computed = true};  //!< (head_size / 2); unused without RotaryBase
+                        .computed = true};  //!< (head_size / 2); unused without a Rotary
   DropoutSite dropout{.operations = H};  //!< of the probabilities, a mask a head
 
   constexpr MultiHeadAttention() = default;
@@ -241,7 +246,7 @@ struct MultiHeadAttention {
   }
 
  private:
-  static constexpr bool has_rotary = RotaryBase > 0;
+  static constexpr bool has_rotary = R.turns();
 
   //! Turns the queries and keys of a projection, or their gradients, by their positions.
   template <class D>

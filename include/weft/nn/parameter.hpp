@@ -26,6 +26,7 @@
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/shape.hpp>
+#include <weft/nn/rotary.hpp>
 
 namespace weft::nn {
 
@@ -43,7 +44,8 @@ struct Initializer {
   };
 
   Kind kind = Kind::constant;  //!< which distribution
-  float scale = 0.0f;          //!< the constant, standard deviation, half width, gain, or base
+  float scale = 0.0f;          //!< the constant, standard deviation, half width, or gain
+  Rotary rotary = no_rotary;   //!< of frequencies
 
   //! The same everywhere.
   static constexpr Initializer constant(float value) { return {Kind::constant, value}; }
@@ -59,8 +61,10 @@ struct Initializer {
   static constexpr Initializer sinusoids() { return {Kind::sinusoids, 0.0f}; }
   //! The same numbers, all sines of a row before all cosines.
   static constexpr Initializer sinusoids_in_halves() { return {Kind::sinusoids_in_halves, 0.0f}; }
-  //! Element i of n: base^(-i / n), by which rotary positions turn a head's pairs of channels.
-  static constexpr Initializer frequencies(float base) { return {Kind::frequencies, base}; }
+  //! Element i of n: the frequency of pair i of n.
+  static constexpr Initializer frequencies(Rotary rotary) {
+    return {Kind::frequencies, 0.0f, rotary};
+  }
 };
 
 //! A place in the value buffer, a place in the gradient buffer, and a shape. It holds no numbers.

@@ -103,7 +103,16 @@ inline const char* name_of(nn::Tie tie) {
   if (shape.rms_norm) config["rms_norm"] = true;
   if (shape.gated) config["gated"] = true;
   if (!shape.scale_embedding) config["scale_embedding"] = false;
-  if (shape.positions == nn::Positions::rotary) config["rotary_base"] = shape.rotary_base;
+  if (shape.positions == nn::Positions::rotary) {
+    const nn::Rotary& rotary = shape.rotary;
+    config["rotary_base"] = rotary.base;
+    if (rotary.factor > 1) {
+      config["rotary_factor"] = rotary.factor;
+      config["rotary_slow_turns"] = rotary.slow_turns;
+      config["rotary_fast_turns"] = rotary.fast_turns;
+      config["rotary_first_length"] = rotary.first_length;
+    }
+  }
   return config;
 }
 
