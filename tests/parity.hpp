@@ -5,6 +5,7 @@
 
 #include <weft/io/safetensors_file.hpp>
 #include <weft/nn/context.hpp>
+#include <weft/nn/initialize.hpp>
 #include <weft/nn/parameter_layout.hpp>
 #include <weft/tensor/sequences.hpp>
 #include <weft/tensor/tensor.hpp>
@@ -170,5 +171,28 @@ class Parity {
   const nn::ParameterLayout* layout_;
   nn::Gradients<Cpu> gradients_;
 };
+
+//! Checks a module's output and gradients for one case of a file: three sequences of rows.
+template <index_t C, class Module>
+void check_rows(const Fixture& fixture, const std::string& batch, const std::string& name,
+                Module module) {
+  INFO(batch << ", " << name);
+  const std::string prefix = batch + "/" + name + "/";
+  Cpu device(2);
+  const auto places = place(module);
+  Parity parity_of(device, fixture, prefix, module, places);
+  std::vector<float> values = nn::initial_values(places, 1, module);
+  parity_of.load(values);
+
+  const auto layout = fixture.layout(device, batch + "/lengths");
+  nn::Context<Cpu> ctx(device, values.data(), parity_of.begin(), RandomKey());
+  auto [y, saved] = module.forward(ctx, fixture.rows<C>(device, batch + "/x", layout));
+  const auto dx =
+      module.backward(ctx, std::move(saved), fixture.rows<C>(device, batch + "/dy", layout));
+
+  CHECK(relative_error(y.values, fixture.read(prefix + "y")) < parity);
+  CHECK(relative_error(dx.values, fixture.read(prefix + "dx")) < parity);
+  parity_of.check_gradients();
+}
 
 }  // namespace weft::testing

@@ -72,20 +72,6 @@ constexpr LanguageModelShape llama_7b{.d_model = 4096,
                                       .scale_embedding = false};
 static_assert(parameter_count(LanguageModel<llama_7b>(32'000),
                               LanguageModelGenerator<llama_7b>(32'000)) == 6'738'415'616);
-//! Llama 3 with 8 billion.
-constexpr LanguageModelShape llama_8b{.d_model = 4096,
-                                      .heads = 32,
-                                      .key_heads = 8,
-                                      .d_ff = 14'336,
-                                      .layers = 32,
-                                      .rms_norm = true,
-                                      .activation = ops::Activation::silu,
-                                      .gated = true,
-                                      .positions = Positions::rotary,
-                                      .rotary = {.base = 500'000},
-                                      .scale_embedding = false};
-static_assert(parameter_count(LanguageModel<llama_8b>(128'256),
-                              LanguageModelGenerator<llama_8b>(128'256)) == 8'030'261'248);
 
 template <LanguageModelShape S>
 using ChunkedLoss = Chunked<LanguageModelGenerator<S>, LabelSmoothing>;

@@ -7,8 +7,6 @@
 #include <catch2/catch.hpp>
 
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace parity_encoder_tests {
 
@@ -24,24 +22,8 @@ constexpr index_t C = 24, H = 4, F = 40;
 template <Norm Place, bool Bias, ops::Activation A>
 void check(const std::string& batch, const std::string& name, bool causal,
            const std::string& file = "encoder_layer") {
-  INFO(batch << ", " << name);
-  Cpu device(2);
-  const Fixture fixture("nn/data/" + file + ".safetensors");
-  EncoderLayer<C, H, F, Place, Bias, A> layer({}, causal);
-  const auto places = place(layer);
-  Parity parity_of(device, fixture, batch + "/" + name + "/", layer, places);
-  std::vector<float> values(static_cast<std::size_t>(places.values));
-  parity_of.load(values);
-
-  const auto layout = fixture.layout(device, batch + "/lengths");
-  Context<Cpu> ctx(device, values.data(), parity_of.begin(), RandomKey());
-  auto [y, saved] = layer.forward(ctx, fixture.rows<C>(device, batch + "/x", layout));
-  const auto dx =
-      layer.backward(ctx, std::move(saved), fixture.rows<C>(device, batch + "/dy", layout));
-
-  CHECK(relative_error(y.values, fixture.read(batch + "/" + name + "/y")) < parity);
-  CHECK(relative_error(dx.values, fixture.read(batch + "/" + name + "/dx")) < parity);
-  parity_of.check_gradients();
+  check_rows<C>(Fixture("nn/data/" + file + ".safetensors"), batch, name,
+                EncoderLayer<C, H, F, Place, Bias, A>({}, causal));
 }
 
 }  // namespace

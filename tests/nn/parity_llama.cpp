@@ -12,8 +12,6 @@
 #include <catch2/catch.hpp>
 
 #include <string>
-#include <utility>
-#include <vector>
 
 namespace parity_llama_tests {
 
@@ -42,25 +40,9 @@ constexpr LanguageModelShape shape_of(index_t key_heads, Rotary rotary = {}) {
 //! One case of tests/reference/llama.py: the layers of transformers' LlamaModel.
 template <index_t KeyHeads, Rotary R = Rotary{}>
 void check(const std::string& batch, const std::string& name) {
-  INFO(batch << ", " << name);
-  Cpu device(2);
-  const Fixture fixture("nn/data/llama.safetensors");
   using Model = LanguageModel<shape_of(KeyHeads, R)>;
-  typename Model::Encoder layers(typename Model::Layer({}, true));
-  const auto places = place(layers);
-  Parity parity_of(device, fixture, batch + "/" + name + "/", layers, places);
-  std::vector<float> values = initial_values(places, 1, layers);
-  parity_of.load(values);
-
-  const auto layout = fixture.layout(device, batch + "/lengths");
-  Context<Cpu> ctx(device, values.data(), parity_of.begin(), RandomKey());
-  auto [y, saved] = layers.forward(ctx, fixture.rows<C>(device, batch + "/x", layout));
-  const auto dx =
-      layers.backward(ctx, std::move(saved), fixture.rows<C>(device, batch + "/dy", layout));
-
-  CHECK(relative_error(y.values, fixture.read(batch + "/" + name + "/y")) < parity);
-  CHECK(relative_error(dx.values, fixture.read(batch + "/" + name + "/dx")) < parity);
-  parity_of.check_gradients();
+  check_rows<C>(Fixture("nn/data/llama.safetensors"), batch, name,
+                typename Model::Encoder(typename Model::Layer({}, true)));
 }
 
 }  // namespace

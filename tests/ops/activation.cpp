@@ -29,12 +29,6 @@ using Lengths = std::vector<index_t>;
 
 const DropoutMask some_dropped(0.25f, RandomKey(7, 8), 9);
 
-double activated(Activation a, double x) {
-  if (a == Activation::relu) return x > 0.0 ? x : 0.0;
-  if (a == Activation::silu) return silu(x);
-  return a == Activation::gelu ? gelu(x) : x;
-}
-
 //! The error of P(X <= x) in float: 1.5e-7 / 2 of the approximation, 3e-7 / 2 of exp, and some 10
 //! roundings of numbers below 1.5 that are halved.
 constexpr double cdf_error = 0.75e-7 + 1.5e-7 + 7.5 * unit_roundoff;

@@ -28,12 +28,6 @@ using Lengths = std::vector<index_t>;
 
 const DropoutMask some_dropped(0.25f, RandomKey(7, 8), 9);
 
-double activated(Activation a, double x) {
-  if (a == Activation::relu) return x > 0.0 ? x : 0.0;
-  if (a == Activation::silu) return silu(x);
-  return a == Activation::gelu ? gelu(x) : x;
-}
-
 //! What an activation of |x| < 4 may be off by relatively to 4, and its slope absolutely: GELU's by
 //! 7e-7 and 12e-7 (see activation.cpp, where they are derived), and roundings of products with
 //! them.

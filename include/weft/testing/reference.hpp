@@ -12,6 +12,7 @@
 
 #include <weft/core/index.hpp>
 #include <weft/core/philox.hpp>
+#include <weft/ops/activation.hpp>
 #include <weft/ops/dropout.hpp>
 #include <weft/tensor/sequences.hpp>
 #include <weft/testing/matrix.hpp>
@@ -35,6 +36,21 @@ namespace weft::testing {
 
 //! x / (1 + exp(-x)).
 [[nodiscard]] inline double silu(double x) { return x / (1.0 + std::exp(-x)); }
+
+//! An activation by its formula.
+[[nodiscard]] inline double activated(ops::Activation activation, double x) {
+  switch (activation) {
+    case ops::Activation::relu:
+      return x > 0.0 ? x : 0.0;
+    case ops::Activation::gelu:
+      return gelu(x);
+    case ops::Activation::silu:
+      return silu(x);
+    case ops::Activation::identity:
+      break;
+  }
+  return x;
+}
 
 //! exp(x[n, c]) / sum over k of exp(x[n, k]).
 [[nodiscard]] inline Matrix softmax(Matrix x) {
