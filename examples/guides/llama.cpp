@@ -11,13 +11,14 @@
 //   read again: 3 6 9 goes on with 12 15 2 5
 
 // [model]
+#include <weft/generate/language_model_cache.hpp>
+#include <weft/generate/sample.hpp>
 #include <weft/train/language_model_data.hpp>
 #include <weft/train/model_config.hpp>
 #include <weft/train/trainer.hpp>
 #include <weft/weft.hpp>
 // [model]
 
-#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <span>
@@ -104,22 +105,18 @@ void read_model(Train& train, const std::string& path) {
 
 // [write]
 //! The words that the model puts behind others, each the likeliest.
-std::string behind(Train& train, std::vector<token_t> text_so_far, int more) {
+std::string behind(Train& train, const std::vector<token_t>& words_before, int more) {
+  const auto& model = train.objective().model();
+  const auto& generator = train.objective().loss().generator;
+  nn::Context ctx(train.device(0), train.state().values().data());
+  generate::LanguageModelCache cache(ctx, model);
+  auto row = cache.read(ctx, words_before);
   std::string said;
-  Cpu& device = train.device(0);
-  const auto& objective = train.objective();
   for (int i = 0; i < more; ++i) {
-    nn::Context ctx(device, train.state().values().data());
-    data::TokenRows row;
-    row.tokens = text_so_far;
-    row.end_row();
-    const auto rows = objective.model().forward(ctx, train::to_sequences(device, row, {0, 1}));
-    const index_t last = std::ssize(text_so_far) - 1;
-    const auto logits =
-        to_host(objective.loss().generator.logits(ctx, rows.output.values.slice(last, last + 1)));
-    const auto next = static_cast<token_t>(std::ranges::max_element(logits) - logits.begin());
-    text_so_far.push_back(next);
+    const auto logits = to_host(generator.logits(ctx, row));
+    const token_t next = generate::sample_word(logits, /*temperature=*/0.0, /*uniform=*/0.0);
     said += text(i == 0 ? "" : " ", next);
+    row = cache.read(ctx, std::span(&next, 1));
   }
   return said;
 }

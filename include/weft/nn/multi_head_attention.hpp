@@ -57,6 +57,8 @@ struct MultiHeadAttention {
   static constexpr index_t head_size = C / H;
   //! Channels of all heads of keys, and of those of values.
   static constexpr index_t K = KeyHeads * head_size;
+  //! How many heads of queries share one of keys.
+  static constexpr int sharing = static_cast<int>(H / KeyHeads);
 
   Parameter query_weight = weight(C);    //!< (C, C)
   Parameter key_weight = weight(K);      //!< (K, C)
@@ -245,9 +247,6 @@ struct MultiHeadAttention {
     return y;
   }
 
- private:
-  static constexpr bool has_rotary = R.turns();
-
   //! Turns the queries and keys of a projection, or their gradients, by their positions.
   template <class D>
   void rotate(const Context<D>& ctx, const ops::Factor<D>& projected,
@@ -258,24 +257,24 @@ struct MultiHeadAttention {
     }
   }
 
+  //! The keys and values that lie side by side in rows of 2 K.
+  template <class Void>
+  static std::array<ops::AnyHeadRows<Void>, 2> parts_of_memory(AnyFloats<Void> joint) {
+    return {{{joint, 2 * K, sharing}, {joint + K, 2 * K, sharing}}};
+  }
+
+ private:
+  static constexpr bool has_rotary = R.turns();
+
   static constexpr Parameter weight(index_t rows) {
     return {.shape = {rows, C}, .initializer = Initializer::xavier_uniform()};
   }
-
-  //! How many heads of queries share one of keys.
-  static constexpr int sharing = H / KeyHeads;
 
   //! The queries, keys and values that lie side by side in one projection.
   template <class Void>
   static std::array<ops::AnyHeadRows<Void>, 3> parts(AnyFloats<Void> joint) {
     constexpr index_t width = C + 2 * K;
     return {{{joint, width}, {joint + C, width, sharing}, {joint + (C + K), width, sharing}}};
-  }
-
-  //! The keys and values that do.
-  template <class Void>
-  static std::array<ops::AnyHeadRows<Void>, 2> parts_of_memory(AnyFloats<Void> joint) {
-    return {{{joint, 2 * K, sharing}, {joint + K, 2 * K, sharing}}};
   }
 
   //! Room for a gradient of these extents and this type.
