@@ -101,7 +101,8 @@ struct LanguageModel {
   //! How many words it can say.
   [[nodiscard]] constexpr index_t target_vocabulary() const { return embedding.weight.shape[0]; }
 
-  //! The longest sequence that can be read.
+  //! The longest sequence that can be read, where a position's vector is added: with rotary
+  //! positions, or none, any can be.
   [[nodiscard]] constexpr index_t longest() const { return embedding.positions.shape[0]; }
 
   template <class D>
