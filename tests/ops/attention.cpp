@@ -441,6 +441,21 @@ TEST_CASE("heads that cannot be shared evenly are refused") {
   CHECK(fault(3, 3) == "attention: of 4 heads of queries 3 share one of keys, and 3 one of values");
   CHECK(fault(2, 4) == "attention: of 4 heads of queries 2 share one of keys, and 4 one of values");
   CHECK(fault(0, 0) == "attention: of 4 heads of queries 0 share one of keys, and 0 one of values");
+  const auto backward_fault = [&](int keys, int gradients) {
+    using Read = ops::AnyHeadRows<const void>;
+    using Written = ops::AnyHeadRows<void>;
+    const Read q(x.data(), 16), k(x.data(), 16, keys);
+    const Written dq(y.data(), 16), dk(y.data(), 16, gradients);
+    return message_of<ShapeError>([&] {
+      ops::attention_backward(device, problem, q, k, k, q, log_sums.data(), q, dq, dk, dk);
+    });
+  };
+  CHECK(backward_fault(2, 1) ==
+        "attention_backward: of 4 heads of queries 2 share one of keys, and 1 one of their "
+        "gradients");
+  CHECK(backward_fault(1, 4) ==
+        "attention_backward: of 4 heads of queries 1 share one of keys, and 4 one of their "
+        "gradients");
 }
 
 TEST_CASE("a warm pool serves attention without asking the system") {

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <weft/core/any_floats.hpp>
+#include <weft/core/error.hpp>
 #include <weft/core/host_device.hpp>
 #include <weft/core/index.hpp>
+#include <weft/core/simd.hpp>
 #include <weft/ops/attention_problem.hpp>
 #include <weft/ops/check_finite.hpp>
 #include <weft/ops/cpu/attention.hpp>
@@ -69,7 +71,9 @@ void attention(D& device, const AttentionProblem<D>& problem, AnyHeadRows<const 
 
 //! The gradients of `attention`; the probabilities are computed again from q, k and log_sums.
 //!
-//! **Shapes.** As `attention`; dq, dk and dv are replaced, and must not be q, k and v.
+//! **Shapes.** As `attention`; dq, dk and dv are replaced, and must not be q, k and v. As many
+//! heads of queries share one of dk and dv as of k and v.
+//! **Errors.** As `attention`, and ShapeError unless dk and dv are shared so.
 //! **Memory.** Where heads are shared, gradients of keys and values for each head of queries.
 template <class D, class Head = AnyHeadSize>
 void attention_backward(D& device, const AttentionProblem<D>& problem, AnyHeadRows<const void> q,
@@ -79,6 +83,10 @@ void attention_backward(D& device, const AttentionProblem<D>& problem, AnyHeadRo
                         AnyHeadRows<void> dv, Head head = {}) {
   problem.check("attention_backward", k.sharing, v.sharing);
   problem.check("attention_backward", dk.sharing, dv.sharing);
+  if (dk.sharing != k.sharing) {
+    throw ShapeError(text("attention_backward: of ", problem.heads, " heads of queries ", k.sharing,
+                          " share one of keys, and ", dk.sharing, " one of their gradients"));
+  }
   detail::expect_row_types("attention_backward", result_type(device),
                            {q, k, v, out, dout, dq, dk, dv});
   const auto find = [&](const AnyHeadRows<void>& dk_found, const AnyHeadRows<void>& dv_found) {
