@@ -35,7 +35,7 @@ struct LanguageModelShape {
   index_t layers = 6;           //!< how many layers
   Norm norm = Norm::pre;        //!< where a layer normalises
   bool rms_norm = false;        //!< whether norms are an RmsNorm, or a LayerNorm
-  bool attention_bias = false;  //!< whether projections to queries, keys and values have one
+  bool attention_bias = false;  //!< whether projections of attention have one, the last too
   bool generator_bias = false;  //!< whether logits have one
   ops::Activation activation = ops::Activation::relu;  //!< of the feed-forward networks
   bool gated = false;  //!< whether those are a GatedFeedForward, or a FeedForward

@@ -27,14 +27,14 @@ enum class Tie {
 //! What makes one Transformer type different from another. Sizes that need no code of their own
 //! (vocabularies, batches, probabilities) are given at run time.
 struct TransformerShape {
-  index_t d_model = 512;        //!< C
-  index_t heads = 8;            //!< of each attention; they divide d_model
-  index_t d_ff = 2048;          //!< inner width of the feed-forward networks
-  index_t encoder_layers = 6;   //!< at least one
-  index_t decoder_layers = 6;   //!< at least one
-  Norm norm = Norm::pre;        //!< where a layer normalises
-  bool final_norms = false;     //!< with Norm::post too: a norm behind each stack, as nn.Transformer
-  bool attention_bias = false;  //!< whether projections to queries, keys and values have one
+  index_t d_model = 512;       //!< C
+  index_t heads = 8;           //!< of each attention; they divide d_model
+  index_t d_ff = 2048;         //!< inner width of the feed-forward networks
+  index_t encoder_layers = 6;  //!< at least one
+  index_t decoder_layers = 6;  //!< at least one
+  Norm norm = Norm::pre;       //!< where a layer normalises
+  bool final_norms = false;    //!< with Norm::post too: a norm behind each stack, as nn.Transformer
+  bool attention_bias = false;  //!< whether projections of attention have one, the last too
   bool generator_bias = false;  //!< whether logits have one
   ops::Activation activation = ops::Activation::relu;  //!< of the feed-forward networks
   Positions positions = Positions::sinusoidal;         //!< what is added to embeddings
@@ -49,7 +49,7 @@ struct TransformerShape {
 struct TransformerSizes {
   index_t source_vocabulary = 0;  //!< words that can be read
   index_t target_vocabulary = 0;  //!< words that can be said
-  index_t longest = 1024;  //!< positions: the longest sequence that can be read or written
+  index_t longest = 1024;         //!< positions: the longest sequence that can be read or written
 };
 
 //! A batch for a Transformer: sequence b of the target is the translation of sequence b of the

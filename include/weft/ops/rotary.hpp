@@ -74,7 +74,7 @@ struct RotaryRow {
 //!
 //! **Shapes.** keys: (N), whose positions count from 0 in each sequence. frequencies: (P). x: N
 //! rows of so many heads of 2 P channels, in place.
-//! **Errors.** ShapeError unless there are frequencies.
+//! **Errors.** ShapeError unless there are heads and frequencies.
 //! **Source.** Su et al. 2021, eq. 34, with the channels of a pair half a head apart, as in
 //! Hugging Face's Llama.
 template <class D>
