@@ -351,6 +351,8 @@ class Llama(OfFolder):
                       self.refused("llama-to-weft", self.model, self.out))
         second.unlink()
         self.assertIn("No such file", self.refused("llama-to-weft", self.model, self.out))
+        self.write_weights()  # which is then the model: the index is of another
+        self.assertEqual(self.model_of(), whole)
 
     def test_biases_of_attention_come_along(self):
         self.edit("config.json", attention_bias=True)

@@ -149,9 +149,10 @@ def shape_of(sizes: Sizes) -> dict:
 
 
 def read_parts(folder: pathlib.Path) -> File:
-    """The tensors of a model, which may lie in several files."""
+    """The tensors of a model, which may lie in several files. As for transformers one file is the
+    model where there is one: an index may be left of what stood there before."""
     index = folder / "model.safetensors.index.json"
-    if not index.is_file():
+    if (folder / "model.safetensors").is_file() or not index.is_file():
         return read(str(folder / "model.safetensors"))
     places = read_json(index).get("weight_map")
     names = set(places.values()) if isinstance(places, dict) and all(
