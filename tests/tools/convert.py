@@ -15,6 +15,7 @@ import shutil
 import struct
 import sys
 import tempfile
+import tracemalloc
 import unittest
 
 sys.dont_write_bytecode = True
@@ -85,6 +86,20 @@ class Numbers(unittest.TestCase):
         every = struct.pack("<65536H", *range(65536))
         wide = struct.unpack("<65536I", convert_files.from_bfloat16(every))
         self.assertEqual(list(wide), [number << 16 for number in range(65536)])
+
+
+class Memory(WithFolder):
+    def test_a_file_is_not_in_memory_beside_its_tensors(self):
+        path, count, floats = self.folder / "large", 32, 1 << 14
+        for dtype, width in (("F32", 4), ("BF16", 2)):
+            file_of(path, {f"{i}": (dtype, [floats], bytes(width * floats)) for i in range(count)})
+            tracemalloc.start()
+            tensors = convert_files.read(str(path)).tensors
+            _, peak = tracemalloc.get_traced_memory()
+            tracemalloc.stop()
+            whole = sum(len(tensor.data) for tensor in tensors.values())
+            self.assertEqual(whole, 4 * count * floats)
+            self.assertLess(peak, 1.2 * whole)
 
 
 class Torch(WithFolder):

@@ -70,13 +70,8 @@ def named(path: str) -> Iterator[None]:
         raise
 
 
-def read(path: str, drop: Iterable[str] = ()) -> File:
-    """All tensors but those to drop, which may be of any type."""
-    with named(path), open(path, "rb") as file:
-        length = file.read(8)
-        size = struct.unpack("<Q", length)[0] if len(length) == 8 else 0
-        head = file.read(size) if 0 < size <= 100_000_000 else b""
-        body = file.read()
+def header_of(path: str, head: bytes) -> Tuple[Dict[str, tuple], Dict[str, str]]:
+    """Of each tensor its type, shape, and where its bytes begin and end; and the metadata."""
     try:
         header = json.loads(head.decode("utf-8"), object_pairs_hook=once_each)
         metadata = header.pop("__metadata__", {})
@@ -95,20 +90,33 @@ def read(path: str, drop: Iterable[str] = ()) -> File:
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError,
             RecursionError) as error:
         raise Refused(f"{path}: is not a safetensors file") from error
-    for name in drop:
-        if entries.pop(name, None) is None:
-            raise Refused(f'{path}: has no tensor "{name}" to drop')
-    tensors, faults = {}, []
-    for name, (dtype, shape, begin, end) in entries.items():
-        width, convert = TO_FLOAT32.get(dtype, (0, None))
-        if convert is None:
-            faults.append(f'"{name}" is {dtype}, which float32 does not hold exactly')
-        elif not 0 <= begin <= end <= len(body) or end - begin != math.prod(shape) * width \
-                or min(shape, default=0) < 0:
-            faults.append(f'"{name}" is damaged: {dtype} {shape} at bytes {begin} to {end} of '
-                          f"{len(body)}")
-        else:
-            tensors[name] = Tensor(shape, convert(body[begin:end]))
+    return entries, metadata
+
+
+def read(path: str, drop: Iterable[str] = ()) -> File:
+    """All tensors but those to drop, which may be of any type. One after the other, so that the
+    file is never in memory beside them."""
+    with named(path), open(path, "rb") as file:
+        length = file.read(8)
+        size = struct.unpack("<Q", length)[0] if len(length) == 8 else 0
+        entries, metadata = header_of(path, file.read(size) if 0 < size <= 100_000_000 else b"")
+        first = 8 + size
+        body = file.seek(0, os.SEEK_END) - first
+        for name in drop:
+            if entries.pop(name, None) is None:
+                raise Refused(f'{path}: has no tensor "{name}" to drop')
+        tensors, faults = {}, []
+        for name, (dtype, shape, begin, end) in entries.items():
+            width, convert = TO_FLOAT32.get(dtype, (0, None))
+            if convert is None:
+                faults.append(f'"{name}" is {dtype}, which float32 does not hold exactly')
+            elif not 0 <= begin <= end <= body or end - begin != math.prod(shape) * width \
+                    or min(shape, default=0) < 0:
+                faults.append(f'"{name}" is damaged: {dtype} {shape} at bytes {begin} to {end} of '
+                              f"{body}")
+            else:
+                file.seek(first + begin)
+                tensors[name] = Tensor(shape, convert(file.read(end - begin)))
     refuse(path, faults)
     return File(path, tensors, metadata)
 
