@@ -19,6 +19,8 @@
 #include <weft/weft.hpp>
 // [model]
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <filesystem>
 #include <span>
@@ -125,8 +127,7 @@ std::string behind(Train& train, const std::vector<token_t>& words_before, int m
 }  // namespace
 
 int main() {
-  const auto path = std::filesystem::temp_directory_path() / "weft_guide_llama";
-  std::filesystem::remove_all(path);
+  const auto path = std::filesystem::temp_directory_path() / text("weft-llama-", getpid());
   const DeviceGroup<Cpu> devices(2);
   Train train = strategy_on(devices);
   train_model(train, path);

@@ -456,6 +456,11 @@ TEST_CASE("heads that cannot be shared evenly are refused") {
   CHECK(backward_fault(1, 4) ==
         "attention_backward: of 4 heads of queries 1 share one of keys, and 4 one of their "
         "gradients");
+  CHECK(message_of<ShapeError>([&] {
+          const ops::AnyHeadRows<const void> rows(x.data(), 16, 2);
+          ops::attention(device, problem, rows, rows, rows, HeadRows<float>{y.data(), 16},
+                         log_sums.data());
+        }) == "attention: 2 heads of queries share one of their rows");
 }
 
 TEST_CASE("a warm pool serves attention without asking the system") {

@@ -107,13 +107,17 @@ TEST_CASE("rotary positions have the same bits on any team") {
         }) == "");
 }
 
-TEST_CASE("heads without pairs of channels are refused") {
+TEST_CASE("heads without pairs of channels, or without room for them, are refused") {
   Cpu device;
   const auto layout = make_layout(device, Lengths{2});
   const auto x = nan_tensor(device, {2, 4}), none = nan_tensor(device, {0});
   CHECK(message_of<ShapeError>([&] {
           ops::rotary(device, layout->keys, none, HeadRows<float>{x.data(), 4}, 2, Turn::forth);
-        }) == "rotary: 2 heads of 0 pairs of channels");
+        }) == "rotary: 2 heads of 0 pairs of channels in rows of 4");
+  const auto two = nan_tensor(device, {2});
+  CHECK(message_of<ShapeError>([&] {
+          ops::rotary(device, layout->keys, two, HeadRows<float>{x.data(), 4}, 2, Turn::forth);
+        }) == "rotary: 2 heads of 2 pairs of channels in rows of 4");
 }
 
 }  // namespace rotary_tests

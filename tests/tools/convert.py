@@ -408,7 +408,10 @@ class Llama(OfFolder):
                 ({"rope_parameters": {**rope, "factor": 8.5}}, "factor is 8.5, should be a whole"),
                 ({"rope_parameters": {**rope, "high_freq_factor": 1}},
                  "high_freq_factor is 1, should be above low_freq_factor, 1"),
+                ({"rope_parameters": {"type": "linear", "factor": 2.0}}, "rope_type is 'linear'"),
+                ({"rope_parameters": [500000.0]}, "rope_scaling is [500000.0], should be an object"),
                 ({"sliding_window": 4096}, "sliding_window is 4096, should be None"),
+                ({"model_type": "mistral"}, "sliding_window is 4096, should be None"),
                 ({"hidden_act": "gelu"}, "hidden_act is 'gelu', should be 'silu'"),
                 ({"mlp_bias": True}, "mlp_bias is True, should be False"),
                 ({"head_dim": 8}, "head_dim is 8, should be 6"),
@@ -433,6 +436,39 @@ class Llama(OfFolder):
                   head_dim="remove", mlp_bias="remove")
         self.assertEqual(self.model_of(), plain)
 
+    def test_a_mistral_without_a_window_is_a_llama(self):
+        plain = self.model_of()
+        self.edit("config.json", model_type="mistral", sliding_window=None)
+        self.assertEqual(self.model_of(), plain)
+
+    def test_the_base_is_the_one_that_transformers_takes(self):
+        default = {"rope_type": "default"}
+        for values, base in (
+                ({"rope_theta": 500000.0, "rope_parameters": default}, 500000),
+                ({"rope_theta": 500000.0, "rope_scaling": {"type": "default"}}, 500000),
+                ({"rope_theta": 500000.0, "rope_parameters": {**default, "rope_theta": 20000.0}}, 20000),
+                ({"rope_theta": 500000.0, "rope_scaling": {**default, "rope_theta": 20000.0}}, 20000),
+                ({"rope_parameters": {**default, "rope_theta": 20000.0}, "rope_scaling": default}, 10000),
+                ({"rope_parameters": default}, 10000)):
+            self.edit("config.json", **{"rope_parameters": "remove", **values})
+            sizes = convert_llama.sizes_of(self.model / "config.json")
+            self.assertEqual(sizes.rotary["rotary_base"], base)
+            shutil.copy(DATA / "llama" / "config.json", self.model)
+
+    def test_what_is_damaged_is_named(self):
+        self.edit("config.json", num_hidden_layers=10 ** 9)
+        self.assertIn("has 21 tensors, too few for 1000000000 layers",
+                      self.refused("llama-to-weft", self.model, self.out))
+        self.edit("config.json", num_hidden_layers=2)
+        tensors, path = self.model_of().tensors, str(self.out / "model.safetensors")
+        convert_files.write(path, tensors, {"longest": "9" * 5000})  # Python's int() takes 4,300
+        self.converted("weft-to-llama", self.out, self.folder / "back")
+        self.assertEqual(convert_llama.sizes_of(self.folder / "back" / "config.json").longest, 2048)
+        convert_files.write(path, {**tensors, "embedding.weight": convert_files.Tensor((), bytes(4))}, {})
+        status, said = self.run_convert("weft-to-llama", self.out, self.folder / "other")
+        self.assertEqual(status, 1)
+        self.assertIn('"embedding.weight" is (), should be (0, 24)', said)
+
     def test_frequencies_of_llama_3_1_come_along(self):
         rope = {"rope_type": "llama3", "factor": 32.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
                 "original_max_position_embeddings": 64}
@@ -456,6 +492,9 @@ class Llama(OfFolder):
                                      ("layers", 0, "layers is 0, should be a number above 0"),
                                      ("key_heads", 3, "key_heads is 3, should divide heads, 4"),
                                      ("heads", "x", "heads is 'x', should be a number above 0"),
+                                     ("layers", 10 ** 9, "has 21 tensors, too few for 1000000000 layers"),
+                                     ("rotary_base", 10 ** 400, "should be a number above 0"),
+                                     ("post_norm", True, "post_norm is True, should be None"),
                                      ("d_ff", 41, 'gate.weight" is (40, 24), should be (41, 24)')):
             path.write_text(json.dumps({**shape, name: value}))
             status, said = self.run_convert("weft-to-llama", self.out, self.folder / "back")

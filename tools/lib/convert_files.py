@@ -133,7 +133,7 @@ def read_json(path: pathlib.Path) -> dict:
 
 
 def is_number(value: object, least: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value >= least
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value < 2 ** 63
 
 
 def write(path: str, tensors: Dict[str, Tensor], metadata: Dict[str, str]) -> None:

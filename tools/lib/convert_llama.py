@@ -21,6 +21,7 @@ SIZES = ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention
 # Where a file does not say it, as transformers' LlamaConfig has it.
 DEFAULTS = {"hidden_act": "silu", "max_position_embeddings": 2048, "rms_norm_eps": 1e-6,
             "attention_bias": False, "tie_word_embeddings": False}
+WINDOW = 4096  # MistralConfig's, where a file says nothing; null is none
 
 LAYER = {"self_attn.q_proj": "self_attention.query", "self_attn.k_proj": "self_attention.key",
          "self_attn.v_proj": "self_attention.value", "self_attn.o_proj": "self_attention.output",
@@ -49,8 +50,10 @@ class Sizes(NamedTuple):
     tie: bool
 
 
-def rows_of(sizes: Sizes) -> Iterator[Row]:
-    """All tensors of a model."""
+def rows_of(sizes: Sizes, file: File) -> Iterator[Row]:
+    """All tensors of a model, which are as many as the file may have."""
+    if sizes.layers > len(file.tensors):
+        raise Refused(f"{file.path}: has {len(file.tensors)} tensors, too few for {sizes.layers} layers")
     C, F, V = sizes.d_model, sizes.d_ff, sizes.vocabulary
     K = C // sizes.heads * sizes.key_heads
     shapes = {"q_proj": (C, C), "k_proj": (K, C), "v_proj": (K, C), "o_proj": (C, C),
@@ -69,8 +72,9 @@ def rows_of(sizes: Sizes) -> Iterator[Row]:
 
 
 def rotary_of(path: pathlib.Path, config: dict) -> Dict[str, int]:
-    """The frequencies of the positions, which since transformers 5 stand together."""
-    rope = config.get("rope_parameters") or config.get("rope_scaling") or {}
+    """The frequencies of the positions. Since transformers 5 they stand together in what was
+    `rope_scaling` before, by whichever name; a base that stands above is for one that has none."""
+    rope = config.get("rope_scaling") or config.get("rope_parameters") or {}
     if not isinstance(rope, dict):
         raise Refused(f"{path}: rope_scaling is {rope!r}, should be an object")
     rope = {"rope_theta": config.get("rope_theta", 10000.0), **rope}
@@ -82,9 +86,9 @@ def rotary_of(path: pathlib.Path, config: dict) -> Dict[str, int]:
     faults, rotary = [], {}
     for ours, (theirs, default) in ROTARY.items():
         number = rope.get(theirs, default)
-        if isinstance(number, float) and number == int(number if abs(number) < 2 ** 62 else 0):
+        if isinstance(number, float) and number.is_integer():
             number = int(number)
-        if not is_number(number, 2 if ours == "rotary_base" else 1) or number >= 2 ** 62:
+        if not is_number(number, 2 if ours == "rotary_base" else 1):
             faults.append(f"{theirs} is {number!r}, should be a whole number above "
                           f"{1 if ours == 'rotary_base' else 0}")
         rotary[ours] = number
@@ -109,7 +113,10 @@ def expect_heads(path: pathlib.Path, config: dict, width: str, heads: str,
 
 
 def sizes_of(path: pathlib.Path) -> Sizes:
-    config = {name: value for name, value in read_json(path).items() if value is not None}
+    said = read_json(path)
+    config = {name: value for name, value in said.items() if value is not None}
+    if config.get("model_type") == "mistral" and "sliding_window" not in said:
+        config["sliding_window"] = WINDOW
     rotary = rotary_of(path, config)
     faults = [f"{name} is missing" for name in SIZES[:4] + ("vocab_size",) if name not in config]
     for name, default in DEFAULTS.items():
@@ -192,7 +199,7 @@ def llama_to_weft(options: argparse.Namespace) -> None:
     embedding, head = "model.embed_tokens.weight", "lm_head.weight"
     if sizes.tie and file.tensors.get(head, file.tensors.get(embedding)) != file.tensors.get(embedding):
         refuse(file.path, [f'"{head}" is not "{embedding}", to which config.json says it is tied'])
-    rows = list(rows_of(sizes))
+    rows = list(rows_of(sizes, file))
     half = sizes.d_model // sizes.heads // 2
     computed = {f"model.layers.{i}.self_attn.rotary_emb.inv_freq": (half,)
                 for i in range(sizes.layers)}  # of older files; weft computes them
@@ -214,16 +221,18 @@ def weft_to_llama(options: argparse.Namespace) -> None:
     refuse(str(path), [f"{name} is {config.get(name)!r}, should be a number above 0"
                        for name in numbers if not is_number(config.get(name), 1)])
     C, H, G = expect_heads(path, config, "d_model", "heads", "key_heads")
-    words = file.tensors.get("embedding.weight", Tensor((0, 0), b"")).shape[0]
-    longest = file.metadata.get("longest", "2048")
+    words = next(iter(file.tensors.get("embedding.weight", Tensor((), b"")).shape), 0)
+    longest = file.metadata.get("longest", "")
     sizes = Sizes(C, H, G, config["d_ff"], config["layers"], words,
-                  int(longest) if longest.isascii() and longest.isdigit() else 2048,
+                  int(longest) if re.fullmatch("[1-9][0-9]{0,17}", longest) else 2048,
                   {name: config[name] for name in ROTARY}, config.get("attention_bias") is True,
                   config.get("tie") is True)
     should = shape_of(sizes)
-    refuse(str(path), [f"{name} is {config.get(name)!r}, should be {value!r}: no Llama"
-                       for name, value in should.items() if config.get(name) != value])
-    rows = list(rows_of(sizes))
+    known = {"key_heads", *ROTARY, *should}
+    refuse(str(path), [f"{name} is {config.get(name)!r}, should be {should.get(name)!r}: no Llama"
+                       for name in [*should, *(config.keys() - known)]
+                       if config.get(name) != should.get(name)])
+    rows = list(rows_of(sizes, file))
     check(file, {row.weft[0]: row.shape for row in rows}, {})
     rope = {theirs: float(sizes.rotary[ours]) for ours, (theirs, _) in ROTARY.items()}
     theta, length = rope.pop("rope_theta"), int(rope.pop("original_max_position_embeddings"))

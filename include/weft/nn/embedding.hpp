@@ -24,8 +24,8 @@ enum class Positions {
   rotary,  //!< nothing is added: a language model's attention turns queries and keys
 };
 
-//! Whether there is a table of vectors that are added.
-constexpr bool are_added(Positions positions) {
+//! Whether they have a table of vectors, which are added.
+constexpr bool have_table(Positions positions) {
   return positions != Positions::none && positions != Positions::rotary;
 }
 
@@ -58,7 +58,7 @@ struct Embedding {
   template <class Self, class Visit>
   static constexpr void members(Self& self, Visit&& visit) {
     if (!self.tied) visit("weight", self.weight);
-    if constexpr (are_added(P)) visit("positions", self.positions);
+    if constexpr (have_table(P)) visit("positions", self.positions);
     visit("dropout", self.dropout);
   }
 
@@ -77,7 +77,7 @@ struct Embedding {
                                                      const TokenSequences<D>& tokens) const {
     Rows<C, D> y{ctx.empty({tokens.ids.size(), C}), tokens.layout};
     View<const float> table;
-    if constexpr (are_added(P)) table = ctx.value(positions);
+    if constexpr (have_table(P)) table = ctx.value(positions);
     ops::embedding(ctx.device(), ctx.mask(dropout), *tokens.layout, tokens.ids, ctx.value(weight),
                    scale(), table, y.values);
     return {std::move(y), {tokens}};

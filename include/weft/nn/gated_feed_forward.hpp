@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include <weft/core/any_floats.hpp>
+#include <weft/core/index.hpp>
 #include <weft/nn/context.hpp>
 #include <weft/nn/factor_rows.hpp>
 #include <weft/nn/linear.hpp>
@@ -14,7 +16,9 @@
 #include <weft/ops/factor.hpp>
 #include <weft/ops/gated_activation.hpp>
 #include <weft/ops/matmul.hpp>
+#include <weft/ops/write.hpp>
 #include <weft/tensor/sequences.hpp>
+#include <weft/tensor/tensor.hpp>
 #include <weft/tensor/view.hpp>
 
 namespace weft::nn {
@@ -22,7 +26,7 @@ namespace weft::nn {
 //! y = dropout(activation(x Wg') * (x Wu')) Wd', without biases.
 //!
 //! It is the branch of a residual connection. Gates and values are one product with a (2 F, C)
-//! weight.
+//! weight, so `gate` and `up` are frozen together or not at all.
 //!
 //! **Shapes.** x, y: (N, C). F: the inner width. To have the parameters of a `FeedForward` it takes
 //! two thirds of that one's.

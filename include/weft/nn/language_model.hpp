@@ -55,6 +55,8 @@ struct LanguageModelShape {
 //! `rms_norm`, is `gated` with SiLU, has rotary positions and does not `scale_embedding`.
 template <LanguageModelShape S>
 struct LanguageModel {
+  static_assert(S.positions != Positions::rotary || S.rotary.turns(),
+                "rotary positions turn by a base above 1, mostly 10,000: choose rotary.base");
   //! What it was made for.
   static constexpr LanguageModelShape shape = S;
   //! d_model.

@@ -5,6 +5,7 @@
 
 #include <weft/core/index.hpp>
 #include <weft/nn/layer_norm.hpp>
+#include <weft/nn/module.hpp>
 #include <weft/ops/layer_norm.hpp>
 
 namespace weft::nn {
@@ -16,5 +17,7 @@ namespace weft::nn {
 //! **Source.** Zhang and Sennrich 2019, as PyTorch's `nn.RMSNorm(C, eps=1e-5)`.
 template <index_t C>
 using RmsNorm = LayerNorm<C, ops::Centring::none>;
+
+static_assert(UnaryModule<RmsNorm<1>>);
 
 }  // namespace weft::nn

@@ -17,8 +17,13 @@ namespace weft::nn {
 //! it is a layer of a language model: a position sees only earlier ones.
 //!
 //! **Shapes.** x, y: (N, C).
-template <index_t C, class Attention, class Network, class Around>
+template <index_t C, class AttentionType, class NetworkType, class Around>
 struct SelfAttentionLayer {
+  //! The type of its attention.
+  using Attention = AttentionType;
+  //! The type of its feed-forward network.
+  using Network = NetworkType;
+
   Attention self_attention;      //!< to all positions, or to earlier ones
   Around attention_residual;     //!< around it
   Network feed_forward;          //!< position by position

@@ -63,6 +63,7 @@ void attention(D& device, const AttentionProblem<D>& problem, AnyHeadRows<const 
                AnyHeadRows<const void> k, AnyHeadRows<const void> v, AnyHeadRows<void> out,
                float* log_sums, Head head = {}) {
   problem.check("attention", k.sharing, v.sharing);
+  detail::expect_own_heads("attention", {q, out});
   detail::expect_row_types("attention", result_type(device), {q, k, v, out});
   attention_forward(device, detail::AttentionForward<D>{problem, q, k, v, out, log_sums}, head);
   detail::expect_finite(device, "attention", "out", out.data, problem.query_layout->rows(),
@@ -87,6 +88,7 @@ void attention_backward(D& device, const AttentionProblem<D>& problem, AnyHeadRo
     throw ShapeError(text("attention_backward: of ", problem.heads, " heads of queries ", k.sharing,
                           " share one of keys, and ", dk.sharing, " one of their gradients"));
   }
+  detail::expect_own_heads("attention_backward", {q, out, dout, dq});
   detail::expect_row_types("attention_backward", result_type(device),
                            {q, k, v, out, dout, dq, dk, dv});
   const auto find = [&](const AnyHeadRows<void>& dk_found, const AnyHeadRows<void>& dv_found) {

@@ -64,7 +64,7 @@ struct AttentionProblem {
   //! sequences, heads have channels, and as many heads of queries share each of keys and of values;
   //! ArgumentError unless the scale is above 0: the largest score is then that of the largest
   //! product.
-  void check(const char* name, int sharing_keys, int sharing_values) const {
+  void check(const char* name, int sharing_keys = 1, int sharing_values = 1) const {
     if (query_layout->sequences() != key_layout->sequences()) {
       throw ShapeError(text(name, ": ", query_layout->sequences(), " sequences of queries and ",
                             key_layout->sequences(), " of keys"));
@@ -109,6 +109,16 @@ struct AttentionBackward {
   AnyHeadRows<const void> dout;
   AnyHeadRows<void> dq, dk, dv;
 };
+
+//! **Errors.** ShapeError, which begins with `name`, if heads of queries share something: they have
+//! rows of their own.
+inline void expect_own_heads(const char* name,
+                             std::initializer_list<AnyHeadRows<const void>> of_queries) {
+  for (const AnyHeadRows<const void>& rows : of_queries) {
+    if (rows.sharing == 1) continue;
+    throw ShapeError(text(name, ": ", rows.sharing, " heads of queries share one of their rows"));
+  }
+}
 
 //! **Errors.** Error, which begins with `name`, unless all rows are numbers of the same type, and
 //! that is float or `rounded`, what the device's attention multiplies.

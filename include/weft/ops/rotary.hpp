@@ -74,15 +74,16 @@ struct RotaryRow {
 //!
 //! **Shapes.** keys: (N), whose positions count from 0 in each sequence. frequencies: (P). x: N
 //! rows of so many heads of 2 P channels, in place.
-//! **Errors.** ShapeError unless there are heads and frequencies.
+//! **Errors.** ShapeError unless there are heads and frequencies, and rows have room for them.
 //! **Source.** Su et al. 2021, eq. 34, with the channels of a pair half a head apart, as in
 //! Hugging Face's Llama.
 template <class D>
 void rotary(D& device, View<const RowKey> keys, View<const float> frequencies, AnyHeadRows<void> x,
             index_t heads, Turn turn) {
   const index_t pairs = frequencies.size(), rows = keys.size();
-  if (pairs < 1 || heads < 1) {
-    throw ShapeError(text("rotary: ", heads, " heads of ", pairs, " pairs of channels"));
+  if (pairs < 1 || heads < 1 || x.stride < 2 * heads * pairs) {
+    throw ShapeError(
+        text("rotary: ", heads, " heads of ", pairs, " pairs of channels in rows of ", x.stride));
   }
   device.for_rows(rows, 2 * heads * pairs,
                   detail::RotaryRow{keys.data, frequencies.data, x.data, x.stride, heads, pairs,
