@@ -9,6 +9,7 @@
 // Prints:
 //   3 6 9 goes on with 12 15 2 5
 //   read again: 3 6 9 goes on with 12 15 2 5
+//   trained in stages: 3 6 9 goes on with 12 15 2 5
 
 // [model]
 #include <weft/generate/language_model_cache.hpp>
@@ -19,12 +20,20 @@
 #include <weft/weft.hpp>
 // [model]
 
+// [include-stages]
+#include <weft/comm/launch.hpp>
+#include <weft/parallel/pipeline_parallel.hpp>
+#include <weft/parallel/schedule/one_forward_one_backward.hpp>
+// [include-stages]
+
 #include <unistd.h>
 
+#include <cstddef>
 #include <cstdio>
 #include <filesystem>
 #include <span>
 #include <string>
+#include <tuple>
 #include <vector>
 
 // [model]
@@ -124,6 +133,61 @@ std::string behind(Train& train, const std::vector<token_t>& words_before, int m
 }
 // [write]
 
+// [stages]
+using Layer = Model::Layer;
+using First = nn::Sequential<Model::EmbeddingType, Layer>;
+using Last = nn::Sequential<Layer, Model::Normalisation>;
+using Stages = Pipe<OneForwardOneBackward<2>, First, Last>;
+using Objective = parallel::Objective<Stages, Loss>;
+
+Objective in_stages() {
+  Model::EmbeddingType embedding(words, /*longest=*/16, /*dropout=*/0.0f);
+  embedding.scaled = shape.scale_embedding;
+  const Layer layer(nn::Dropouts::everywhere(0.0f), /*causal=*/true);
+  return Objective(Stages(First(embedding, layer), Last(layer, {})), nn::CrossEntropy());
+}
+
+//! Shows each part with what its names begin with in a LanguageModel's file.
+template <class Visit>
+void for_each_part(const Objective& objective, const Visit& visit) {
+  const auto& [first, last] = objective.model().modules;
+  visit(std::get<0>(first.modules), "embedding.");
+  visit(std::get<1>(first.modules), "encoder.layers.0.");
+  visit(std::get<0>(last.modules), "encoder.layers.1.");
+  visit(std::get<1>(last.modules), "encoder.norm.");
+  visit(objective.loss().generator, "generator.");
+}
+
+void train_in_stages(const data::LanguageModelBatch& batch, const std::string& path) {
+  comm::launch_threads(2, comm::default_timeout, [&](comm::ThreadCommunicator& rank) {
+    Cpu device;
+    PipelineParallel<Stages, Loss, Zero<0>, optim::AdamW> train(
+        device, rank, in_stages(), optim::AdamW(), {.lanes = 1, .micro_batches = 2});
+    for_each_part(train.objective(), [&](const auto& part, const std::string& names) {
+      train::load_part(train, part, path + "/model.safetensors", names);
+    });
+    train.step(train::LanguageModelDeviceBatch(batch), /*rate=*/0.001);
+    for_each_part(train.objective(), [&](const auto& part, const std::string& names) {
+      train::save_part(train, part, path + "/" + names + "safetensors", {});
+    });
+  });
+}
+
+//! A LanguageModel, whose file is a folder's again, has them as its own parts.
+void read_parts(Train& train, const std::string& path) {
+  const auto read = [&](const auto& part, const std::string& names) {
+    train::load_part(train, part, path + "/" + names + "safetensors");
+  };
+  const Model& model = train.objective().model();
+  read(model.embedding, "embedding.");
+  for (std::size_t i = 0; i < model.encoder.layers.size(); ++i) {
+    read(model.encoder.layers[i], text("encoder.layers.", i, "."));
+  }
+  read(model.encoder.norm, "encoder.norm.");
+  read(train.objective().loss().generator, "generator.");
+}
+// [stages]
+
 }  // namespace
 
 int main() {
@@ -135,5 +199,10 @@ int main() {
   Train another = strategy_on(devices);
   read_model(another, path);
   std::printf("read again: 3 6 9 goes on with %s\n", behind(another, {3, 6, 9}, 4).c_str());
+  data::LanguageModelBatch batch;
+  data::Columns(counting(8), /*columns=*/8, /*chunk=*/15, "a batch").fill(0, batch);
+  train_in_stages(batch, path);
+  read_parts(another, path);
+  std::printf("trained in stages: 3 6 9 goes on with %s\n", behind(another, {3, 6, 9}, 4).c_str());
   std::filesystem::remove_all(path);
 }

@@ -92,6 +92,17 @@ TEST_CASE("frequencies fall from 1 almost to those of the base, and slow ones mo
   CHECK(slow[3] == values[3] / 8);  // 0.7 times
 }
 
+TEST_CASE("frequencies are those of Llama to the bit, so that far positions turn alike") {
+  // 1.0 / (500000.0 ** (torch.arange(0, 16, 2).float() / 16)), as in Llama and in transformers.
+  CHECK(initialized(Initializer::frequencies({.base = 500'000}), {8}) ==
+        std::vector<float>{0x1p+0f, 0x1.8d276p-3f, 0x1.341190p-5f, 0x1.ddee9ep-8f, 0x1.72ba42p-10f,
+                           0x1.1f91f0p-12f, 0x1.be2188p-15f, 0x1.5a0f4ep-17f});
+  // And what transformers makes of them by rope_type "llama3" with a factor of 32.
+  CHECK(initialized(Initializer::frequencies({.base = 500'000, .factor = 32}), {8}) ==
+        std::vector<float>{0x1.000000p+0f, 0x1.8d2760p-3f, 0x1.341190p-5f, 0x1.ddee9ep-8f,
+                           0x1.c26c40p-12f, 0x1.1f91f0p-17f, 0x1.be2188p-20f, 0x1.5a0f4ep-22f});
+}
+
 TEST_CASE("sinusoids in halves are the same numbers, the sines first") {
   for (const index_t C : {6, 7}) {
     const auto turns = initialized(Initializer::sinusoids(), {60, C});

@@ -226,6 +226,14 @@ class Torch(WithFolder):
             with self.assertRaisesRegex(convert_files.Refused, "is not a safetensors file"):
                 convert_files.read(str(path))
 
+    def test_a_pipe_is_read(self):
+        ends = os.pipe()
+        os.write(ends[1], (DATA / "llama" / "model.safetensors").read_bytes())
+        os.close(ends[1])
+        self.assertEqual(convert_files.read(f"/dev/fd/{ends[0]}").tensors,
+                         convert_files.read(str(DATA / "llama" / "model.safetensors")).tensors)
+        os.close(ends[0])
+
     def test_only_a_file_is_replaced_and_nothing_stays_of_one_that_cannot_be_written(self):
         path = DATA / "nn_transformer.torch.safetensors"
         out = self.folder / "pipe"

@@ -86,10 +86,15 @@ TEST_CASE("a folder that is no model's is refused") {
     io::write_file(folder.config(), content);
     CHECK(message_of<FormatError>(expect) == folder.config() + ": is not a JSON object");
   }
+  io::write_file(folder.config(), R"({"architectures": ["LlamaForCausalLM"], "heads": 4})");
+  CHECK(message_of<FormatError>(expect) ==
+        folder.config() +
+            ": names no \"model\" of weft's; tools/convert makes such a folder of a "
+            "Llama or MarianMT of Hugging Face's");
   // To write so deep a list into a message would take more stack than there is.
   const std::size_t deep = 200'000;
-  io::write_file(folder.config(),
-                 "{\"heads\":" + std::string(deep, '[') + std::string(deep, ']') + "}");
+  io::write_file(folder.config(), "{\"model\":\"\",\"heads\":" + std::string(deep, '[') +
+                                      std::string(deep, ']') + "}");
   CHECK(message_of<FormatError>(expect) == folder.config() + ": \"heads\" is a list or an object");
 }
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files of tensors as tools/convert reads and writes them: safetensors, in float32."""
 import contextlib
+import io
 import json
 import math
 import os
@@ -96,7 +97,8 @@ def header_of(path: str, head: bytes) -> Tuple[Dict[str, tuple], Dict[str, str]]
 def read(path: str, drop: Iterable[str] = ()) -> File:
     """All tensors but those to drop, which may be of any type. One after the other, so that the
     file is never in memory beside them."""
-    with named(path), open(path, "rb") as file:
+    with named(path), open(path, "rb") as opened:
+        file = opened if opened.seekable() else io.BytesIO(opened.read())
         length = file.read(8)
         size = struct.unpack("<Q", length)[0] if len(length) == 8 else 0
         entries, metadata = header_of(path, file.read(size) if 0 < size <= 100_000_000 else b"")

@@ -21,7 +21,8 @@ SIZES = ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention
 # Where a file does not say it, as transformers' LlamaConfig has it.
 DEFAULTS = {"hidden_act": "silu", "max_position_embeddings": 2048, "rms_norm_eps": 1e-6,
             "attention_bias": False, "tie_word_embeddings": False}
-WINDOW = 4096  # MistralConfig's, where a file says nothing; null is none
+# And as its MistralConfig has it.
+OF_MISTRAL = {"sliding_window": 4096, "num_key_value_heads": 8, "max_position_embeddings": 131072}
 
 LAYER = {"self_attn.q_proj": "self_attention.query", "self_attn.k_proj": "self_attention.key",
          "self_attn.v_proj": "self_attention.value", "self_attn.o_proj": "self_attention.output",
@@ -114,9 +115,9 @@ def expect_heads(path: pathlib.Path, config: dict, width: str, heads: str,
 
 def sizes_of(path: pathlib.Path) -> Sizes:
     said = read_json(path)
+    if said.get("model_type") == "mistral":
+        said = {**OF_MISTRAL, **said}
     config = {name: value for name, value in said.items() if value is not None}
-    if config.get("model_type") == "mistral" and "sliding_window" not in said:
-        config["sliding_window"] = WINDOW
     rotary = rotary_of(path, config)
     faults = [f"{name} is missing" for name in SIZES[:4] + ("vocab_size",) if name not in config]
     for name, default in DEFAULTS.items():
@@ -223,8 +224,11 @@ def weft_to_llama(options: argparse.Namespace) -> None:
     C, H, G = expect_heads(path, config, "d_model", "heads", "key_heads")
     words = next(iter(file.tensors.get("embedding.weight", Tensor((), b"")).shape), 0)
     longest = file.metadata.get("longest", "")
+    if not re.fullmatch("[1-9][0-9]{0,17}", longest):
+        longest = str(DEFAULTS["max_position_embeddings"])
+        note(f'{file.path}: does not say "longest": max_position_embeddings is {longest}')
     sizes = Sizes(C, H, G, config["d_ff"], config["layers"], words,
-                  int(longest) if re.fullmatch("[1-9][0-9]{0,17}", longest) else 2048,
+                  int(longest),
                   {name: config[name] for name in ROTARY}, config.get("attention_bias") is True,
                   config.get("tie") is True)
     should = shape_of(sizes)

@@ -85,8 +85,7 @@ inline void initialize(const Parameter& parameter, std::uint64_t seed, std::span
       break;
     case Initializer::Kind::frequencies:
       for (index_t i = 0; i < std::ssize(values); ++i) {
-        values[static_cast<std::size_t>(i)] =
-            static_cast<float>(init.rotary.frequency(i, std::ssize(values)));
+        values[static_cast<std::size_t>(i)] = init.rotary.frequency(i, std::ssize(values));
       }
       break;
   }

@@ -35,14 +35,31 @@ struct Rotary {
                          first_length > 0);
   }
 
-  //! In radians a position. **Shapes.** 0 <= pair < pairs.
-  [[nodiscard]] double frequency(index_t pair, index_t pairs) const {
-    const double plain = std::pow(static_cast<double>(base),
-                                  -static_cast<double>(pair) / static_cast<double>(pairs));
-    const double turned = static_cast<double>(first_length) * plain / (2.0 * std::numbers::pi);
-    const auto slow = static_cast<double>(slow_turns), fast = static_cast<double>(fast_turns);
-    const double kept = turned < slow ? 0.0 : turned > fast ? 1.0 : (turned - slow) / (fast - slow);
-    return plain * ((1.0 - kept) / static_cast<double>(factor) + kept);
+  //! In radians a position, rounded where Llama and transformers round: at position 8,192 the last
+  //! bit of a fast pair's is an angle of 5e-4. (PyTorch's power is another float for one in a
+  //! hundred.)
+  //!
+  //! **Shapes.** 0 <= pair < pairs.
+  [[nodiscard]] float frequency(index_t pair, index_t pairs) const {
+    const float exponent = static_cast<float>(pair) / static_cast<float>(pairs);
+    const float plain = 1.0f / static_cast<float>(std::pow(static_cast<double>(base),
+                                                           static_cast<double>(exponent)));
+    if (factor == 1) return plain;
+    const auto slow = static_cast<float>(slow_turns), fast = static_cast<float>(fast_turns);
+    const auto length = static_cast<float>(first_length), times = static_cast<float>(factor);
+    // Positions of a turn.
+    const float wave = product(1.0f / plain, 2.0f * std::numbers::pi_v<float>);
+    if (wave > length / slow) return plain / times;
+    if (wave < length / fast) return plain;
+    const float kept = (product(1.0f / wave, length) - slow) / (fast - slow);
+    return product(1.0f - kept, plain) / times + product(kept, plain);
+  }
+
+ private:
+  //! Rounded by itself, where a compiler would make one instruction of it and a sum.
+  static float product(float a, float b) {
+    const volatile float rounded = a * b;
+    return rounded;
   }
 };
 

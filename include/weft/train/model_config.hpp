@@ -122,7 +122,8 @@ inline void save_config(const RunFolder& folder, const ModelConfig& config) {
 }
 
 //! **Errors.** SystemError if the folder has no configuration, and is thus no model's; FormatError
-//! if it cannot be read, or is not `compiled`, that of the program: the message has both.
+//! if it cannot be read, is none of weft's, or is not `compiled`, that of the program: the message
+//! has both.
 inline void expect_config(const RunFolder& folder, const ModelConfig& compiled) {
   const std::string path = folder.config();
   if (!std::filesystem::exists(path)) {
@@ -130,6 +131,11 @@ inline void expect_config(const RunFolder& folder, const ModelConfig& compiled) 
   }
   const auto saved = ModelConfig::parse(io::read_file(path), nullptr, false);
   if (!saved.is_object()) throw FormatError(text(path, ": is not a JSON object"));
+  if (!saved.contains("model")) {
+    throw FormatError(text(path,
+                           ": names no \"model\" of weft's; tools/convert makes such a folder of "
+                           "a Llama or MarianMT of Hugging Face's"));
+  }
   for (const auto& [name, value] : saved.items()) {  // deep ones could not be written, either
     if (value.is_structured()) {
       throw FormatError(text(path, ": \"", name, "\" is a list or an object"));
