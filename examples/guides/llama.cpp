@@ -18,6 +18,7 @@
 #include <weft/train/model_config.hpp>
 #include <weft/train/trainer.hpp>
 #include <weft/weft.hpp>
+
 // [model]
 
 // [include-stages]
