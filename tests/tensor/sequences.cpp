@@ -44,6 +44,15 @@ TEST_CASE("sequences are numbered from the first id on") {
         std::vector<std::pair<std::uint32_t, std::uint32_t>>{{0, 0}});
 }
 
+TEST_CASE("positions count from the first one on") {
+  Cpu device;
+  const auto layout = make_layout(device, Lengths{1, 2}, Ids{7, 8}, 30);
+  CHECK(layout->offsets == Lengths{0, 1, 3});
+  CHECK(layout->longest == 32);
+  CHECK(keys_of(layout) ==
+        std::vector<std::pair<std::uint32_t, std::uint32_t>>{{7, 30}, {8, 30}, {8, 31}});
+}
+
 TEST_CASE("no sequences at all are a layout too") {
   Cpu device;
   const auto layout = make_layout(device, Lengths{});

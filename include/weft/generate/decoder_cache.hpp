@@ -5,6 +5,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
@@ -129,17 +132,10 @@ class DecoderCache {
 
   //! H sequences of one row, all at the next position.
   [[nodiscard]] LayoutPointer<D> position_layout(D& device, index_t H) const {
-    auto layout = std::make_shared<SequenceLayout<D>>();
-    std::vector<RowKey> keys;
-    layout->offsets.push_back(0);
-    for (index_t h = 0; h < H; ++h) {
-      layout->offsets.push_back(h + 1);
-      keys.push_back({static_cast<std::uint32_t>(h), static_cast<std::uint32_t>(length_)});
-    }
-    layout->starts = to_device<index_t>(device, layout->offsets, {H + 1});
-    layout->keys = to_device<RowKey>(device, keys, {H});
-    layout->longest = length_ + 1;  // what the table of positions has to cover
-    return layout;
+    const std::vector<index_t> lengths(static_cast<std::size_t>(H), 1);
+    std::vector<std::uint32_t> ids(lengths.size());
+    std::iota(ids.begin(), ids.end(), 0u);
+    return make_layout(device, std::span(lengths), std::span<const std::uint32_t>(ids), length_);
   }
 
   template <class Attention>

@@ -7,10 +7,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <utility>
-#include <vector>
 
 #include <weft/core/any_floats.hpp>
 #include <weft/core/error.hpp>
@@ -70,15 +68,17 @@ class LanguageModelCache {
                                                std::span<const token_t> words) {
     auto& device = ctx.device();
     const index_t N = std::ssize(words), all = length_ + N;
-    const auto queries = layout_from(device, length_, N);
-    const auto keys = length_ == 0 ? queries : layout_from(device, 0, all);
-    auto x =
-        model_->embedding.forward(ctx, {to_device<token_t>(device, words, {N}), queries}).output;
+    const auto layout_of = [&](index_t rows, index_t first_position) {
+      const std::uint32_t id = 0;
+      return make_layout(device, std::span(&rows, 1), std::span(&id, 1), first_position);
+    };
+    const auto rows = layout_of(N, length_), queries = layout_of(N, 0), keys = layout_of(all, 0);
+    auto x = model_->embedding.forward(ctx, {to_device<token_t>(device, words, {N}), rows}).output;
     for (std::size_t i = 0; i < model_->encoder.layers.size(); ++i) {
       const auto& layer = model_->encoder.layers[i];
       make_room(ctx, cache_[i], all);
       auto [z, saved_1] = layer.attention_residual.enter(ctx, x);
-      const auto attended = attend(ctx, layer.self_attention, z, cache_[i], *queries, *keys);
+      const auto attended = attend(ctx, layer.self_attention, z, cache_[i], *rows, *queries, *keys);
       auto [middle, u, saved_2] =
           layer.attention_residual.leave_for(layer.feed_forward_residual, ctx, x, attended,
                                              layer.self_attention.branch_bias(ctx), saved_1);
@@ -91,19 +91,6 @@ class LanguageModelCache {
       x = model_->encoder.norm.forward(ctx, x).output;
     }
     return x.values.slice(N - 1, N);
-  }
-
-  //! One sequence of N rows, the first at this position.
-  [[nodiscard]] static LayoutPointer<D> layout_from(D& device, index_t position, index_t N) {
-    auto layout = std::make_shared<SequenceLayout<D>>();
-    std::vector<RowKey> keys;
-    keys.reserve(static_cast<std::size_t>(N));
-    for (index_t n = 0; n < N; ++n) keys.push_back({0, static_cast<std::uint32_t>(position + n)});
-    layout->offsets = {0, N};
-    layout->starts = to_device<index_t>(device, layout->offsets, {2});
-    layout->keys = to_device<RowKey>(device, keys, {N});
-    layout->longest = position + N;  // what a table of positions has to cover
-    return layout;
   }
 
   //! Room for so many words, with what is there.
@@ -121,12 +108,13 @@ class LanguageModelCache {
   [[nodiscard]] Tensor<float, D> attend(nn::Context<D>& ctx, const Attention& attention,
                                         const nn::FactorRows<C, D>& x,
                                         const Tensor<float, D>& cache,
+                                        const SequenceLayout<D>& positions,
                                         const SequenceLayout<D>& queries,
                                         const SequenceLayout<D>& keys) const {
     auto& device = ctx.device();
     const index_t N = queries.rows();
     const auto projected = attention.project(ctx, x.values, attention.all(), FloatType::float32);
-    attention.rotate(ctx, projected, queries, ops::Turn::forth);
+    attention.rotate(ctx, projected, positions, ops::Turn::forth);
     const float* const rows = projected.numbers().floats();
     // Each row is a sequence of one that begins.
     ops::append_rows(device, {}, 0, View<const index_t>(nullptr, {N}),

@@ -3,6 +3,7 @@
 //! @file Sequences of different lengths, laid end to end without padding.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
 #include <numeric>
@@ -49,13 +50,16 @@ struct SequenceLayout {
 template <class D = Cpu>
 using LayoutPointer = std::shared_ptr<const SequenceLayout<D>>;
 
-//! Lays out sequences of the given lengths, whose random numbers are keyed by `ids`.
+//! Lays out sequences of the given lengths, whose random numbers are keyed by `ids`. With a
+//! `first_position` they are what follows so many rows that were read before: positions count from
+//! there, and `longest` is what a table of positions has to cover.
 //!
 //! **Shapes.** lengths, ids: (B).
 //! **Errors.** ShapeError if there are not as many ids as lengths, or a length is negative.
 template <class D>
 [[nodiscard]] LayoutPointer<D> make_layout(D& device, std::span<const index_t> lengths,
-                                           std::span<const std::uint32_t> ids) {
+                                           std::span<const std::uint32_t> ids,
+                                           index_t first_position = 0) {
   if (lengths.size() != ids.size()) {
     throw ShapeError(text("layout: ", lengths.size(), " lengths and ", ids.size(), " ids"));
   }
@@ -65,13 +69,13 @@ template <class D>
   for (const index_t length : lengths) {
     if (length < 0) throw ShapeError(text("layout: a length of ", length));
     layout->offsets.push_back(layout->offsets.back() + length);
-    if (length > layout->longest) layout->longest = length;
+    layout->longest = std::max(layout->longest, first_position + length);
   }
   std::vector<RowKey> keys;
   keys.reserve(static_cast<std::size_t>(layout->rows()));
   for (std::size_t b = 0; b < lengths.size(); ++b) {
     for (index_t t = 0; t < lengths[b]; ++t) {
-      keys.push_back({ids[b], static_cast<std::uint32_t>(t)});
+      keys.push_back({ids[b], static_cast<std::uint32_t>(first_position + t)});
     }
   }
   layout->starts = to_device<index_t>(device, layout->offsets, {layout->sequences() + 1});
