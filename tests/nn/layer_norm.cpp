@@ -3,6 +3,8 @@
 #include <weft/nn/layer_norm.hpp>
 
 #include <weft/testing/difference.hpp>
+#include <weft/testing/matrix.hpp>
+#include <weft/testing/reference.hpp>
 
 #include "../placed.hpp"
 
@@ -61,6 +63,22 @@ TEST_CASE("fused with a residual connection, layer normalisation is that of the 
   const auto p = matrix(passing), t = matrix(through);
   CHECK(difference(both, matrix(5, 7, [&](index_t n, index_t c) { return p(n, c) + t(n, c); }),
                    8 * unit_roundoff) == "");
+}
+
+TEST_CASE("a normalisation's type says what is added to a variance") {
+  constexpr index_t C = 50;
+  Cpu device;
+  // Variances of 1e-6 beside 1e-8; the bound is of five roundings of numbers up to 4.
+  const auto x = random_rows<C>(device, {3, 2}, 1, -2e-3f, 2e-3f);
+  const Placed placed(device, LayerNorm<C, ops::Centring::mean, -8>());
+  auto ctx = placed.evaluation(device);
+  const auto should =
+      layer_norm(matrix(x.values), matrix(1, C, [](index_t, index_t) { return 1.0; }),
+                 matrix(1, C, [](index_t, index_t) { return 0.0; }), 1e-8);
+  CHECK(difference(placed.module.forward(ctx, x).output.values, should, 20 * unit_roundoff) == "");
+  const auto nothing = random_rows<C>(device, {3, 2}, 2, 0.0f, 0.0f);
+  CHECK(difference(placed.module.forward_residual(ctx, x, {}, nothing.values, {}).output, should,
+                   20 * unit_roundoff) == "");
 }
 
 TEST_CASE("a normalisation of which one parameter is frozen has the other's gradient alone") {

@@ -58,6 +58,20 @@ TEST_CASE("the layers of a Llama equal Hugging Face's where attention takes seve
   check<1, Rotary{.factor = 8, .first_length = 512}>("long", "slowed");
 }
 
+TEST_CASE("layers with biases before attention and another epsilon equal Hugging Face's Qwen2") {
+  constexpr LanguageModelShape shape = [] {
+    auto qwen2 = shape_of(2);
+    qwen2.norm_epsilon_power = -2;
+    qwen2.attention_bias = true;
+    return qwen2;
+  }();
+  using Model = LanguageModel<shape>;
+  typename Model::Layer layer({}, true);
+  layer.self_attention.output.bias.trained = false;  // and 0: there is none
+  check_rows<C>(Fixture("nn/data/qwen2.safetensors"), "short", "grouped",
+                typename Model::Encoder(layer));
+}
+
 TEST_CASE("with the weights of a Llama of Hugging Face's, a language model has its logits") {
   constexpr LanguageModelShape shape = shape_of(2, {.base = 500'000});
   Cpu device;

@@ -408,9 +408,14 @@ class Llama(OfFolder):
         rope = {"rope_type": "llama3", "factor": 8.0, "rope_theta": 500000.0}
         yarn = {"type": "yarn", "factor": 8.0}
         for values, message in (
-                ({"model_type": "gemma"}, "model_type is 'gemma', should be one of llama, mistral"),
-                ({"rms_norm_eps": 1e-6}, "rms_norm_eps is 1e-06, should be 1e-05"),
-                ({"rms_norm_eps": "remove"}, "rms_norm_eps is 1e-06"),
+                ({"model_type": "gemma"}, "model_type is 'gemma', should be one of llama, mistral, qwen2"),
+                ({"rms_norm_eps": 2e-6}, "rms_norm_eps is 2e-06, should be a power of ten from 1e-20 to 1.0"),
+                ({"rms_norm_eps": 1e-21}, "rms_norm_eps is 1e-21, should be"),
+                ({"rms_norm_eps": 0.0}, "rms_norm_eps is 0.0, should be"),
+                ({"rms_norm_eps": 10.0}, "rms_norm_eps is 10.0, should be"),
+                ({"rms_norm_eps": math.nan}, "rms_norm_eps is nan, should be"),
+                ({"rms_norm_eps": "1e-6"}, "rms_norm_eps is '1e-6', should be"),
+                ({"model_type": "qwen2", "use_sliding_window": True}, "sliding_window is 4096, should be"),
                 ({"rope_parameters": "remove", "rope_scaling": yarn}, "rope_type is 'yarn'"),
                 ({"rope_parameters": "llama3"}, "rope_scaling is 'llama3', should be an object"),
                 ({"rope_parameters": {**rope, "factor": 8.5}}, "factor is 8.5, should be a whole"),
@@ -448,6 +453,39 @@ class Llama(OfFolder):
         plain = self.model_of()
         self.edit("config.json", model_type="mistral", sliding_window=None)
         self.assertEqual(self.model_of(), plain)
+
+    def test_an_epsilon_is_a_power_of_ten(self):
+        plain = self.model_of()
+        for said, power in ((1e-6, -6), ("remove", -6), (1e-12, -12), (1e-20, -20), (1.0, 0), (1e-5, None)):
+            self.edit("config.json", rms_norm_eps=said)
+            self.assertEqual(self.model_of(), plain)
+            shape = json.loads((self.out / "config.json").read_text(encoding="utf-8"))
+            self.assertEqual(shape.get("norm_epsilon_power"), power)
+            self.converted("weft-to-llama", self.out, self.folder / "back")
+            self.assertEqual(convert_llama.sizes_of(self.folder / "back" / "config.json"),
+                             convert_llama.sizes_of(self.model / "config.json"))
+
+    def test_a_qwen2_has_biases_before_attention(self):
+        self.edit("config.json", model_type="qwen2", sliding_window=4096)
+        self.assertIn('"model.layers.0.self_attn.q_proj.bias" is missing',
+                      self.refused("llama-to-weft", self.model, self.out))
+        sizes, biases = {"q": 24, "k": 12, "v": 12}, {}
+        for i in range(2):
+            for part, size in sizes.items():
+                name = f"model.layers.{i}.self_attn.{part}_proj.bias"
+                biases[name] = convert_files.Tensor((size,), bytes([i + size] * 4 * size))
+        self.weights.tensors.update(biases)
+        self.write_weights()
+        tensors = self.model_of().tensors
+        for i in range(2):
+            of_layer = f"encoder.layers.{i}.self_attention"
+            for part, name in (("q", "query"), ("k", "key"), ("v", "value")):
+                self.assertEqual(tensors[f"{of_layer}.{name}.bias"],
+                                 biases[f"model.layers.{i}.self_attn.{part}_proj.bias"])
+            self.assertEqual(tensors[f"{of_layer}.output.bias"], convert_files.Tensor((24,), bytes(96)))
+        self.converted("weft-to-llama", self.out, self.folder / "back")
+        back = json.loads((self.folder / "back" / "config.json").read_text(encoding="utf-8"))
+        self.assertEqual((back["model_type"], back["attention_bias"]), ("llama", True))
 
     def test_the_base_is_the_one_that_transformers_takes(self):
         default = {"rope_type": "default"}
@@ -501,6 +539,8 @@ class Llama(OfFolder):
                                      ("key_heads", 3, "key_heads is 3, should divide heads, 4"),
                                      ("heads", "x", "heads is 'x', should be a number above 0"),
                                      ("layers", 10 ** 9, "has 21 tensors, too few for 1000000000 layers"),
+                                     ("norm_epsilon_power", 1, "should be a number from -20 to 0"),
+                                     ("norm_epsilon_power", -6.5, "is -6.5, should be a number from"),
                                      ("rotary_base", 10 ** 400, "should be a number above 0"),
                                      ("post_norm", True, "post_norm is True, should be None"),
                                      ("d_ff", 41, 'gate.weight" is (40, 24), should be (41, 24)')):

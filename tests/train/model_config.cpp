@@ -53,16 +53,19 @@ TEST_CASE("a program that was compiled for another model says both") {
 
 TEST_CASE(
     "choices of a language model that older folders have no word for are saved if they are made") {
-  for (const char* later : {"key_heads", "rms_norm", "gated", "scale_embedding", "rotary_base"}) {
+  for (const char* later :
+       {"key_heads", "rms_norm", "norm_epsilon_power", "gated", "scale_embedding", "rotary_base"}) {
     CHECK_FALSE(config_of(nn::LanguageModelShape{.key_heads = 8}).contains(later));
   }
   const auto config = config_of(nn::LanguageModelShape{.key_heads = 2,
                                                        .rms_norm = true,
+                                                       .norm_epsilon_power = -6,
                                                        .gated = true,
                                                        .positions = nn::Positions::rotary,
                                                        .scale_embedding = false});
   CHECK(config["key_heads"] == 2);
   CHECK(config["rms_norm"] == true);
+  CHECK(config["norm_epsilon_power"] == -6);
   CHECK(config["gated"] == true);
   CHECK(config["scale_embedding"] == false);
   CHECK(config["positions"] == "rotary");

@@ -3,6 +3,7 @@
 """Hugging Face's Llama, for tools/convert."""
 import argparse
 import json
+import math
 import os
 import pathlib
 import re
@@ -12,10 +13,12 @@ from convert_files import (File, Refused, Tensor, is_number, note, read, read_js
                            write)
 from convert_names import Row, check
 
+EPSILON_POWER, SMALLEST_POWER = -5, -20  # of ten: what nn::RmsNorm adds, and can add
+
 # What a configuration must say if it says anything: nothing else is what weft computes.
-FIXED = {"hidden_act": "silu", "mlp_bias": False, "rms_norm_eps": 1e-5,
+FIXED = {"hidden_act": "silu", "mlp_bias": False,
          "sliding_window": None, "pretraining_tp": 1, "partial_rotary_factor": 1.0}
-MODELS = ("llama", "mistral")  # which are the same, if no window slides
+MODELS = ("llama", "mistral", "qwen2")  # which are the same, if no window slides
 SIZES = ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads",
          "num_key_value_heads", "vocab_size", "max_position_embeddings")
 # Where a file does not say it, as transformers' LlamaConfig has it.
@@ -23,6 +26,8 @@ DEFAULTS = {"hidden_act": "silu", "max_position_embeddings": 2048, "rms_norm_eps
             "attention_bias": False, "tie_word_embeddings": False}
 # And as its MistralConfig has it.
 OF_MISTRAL = {"sliding_window": 4096, "num_key_value_heads": 8, "max_position_embeddings": 131072}
+# And as its Qwen2Config has it, of whose layers the projections before attention have biases.
+OF_QWEN2 = {"num_key_value_heads": 32, "max_position_embeddings": 32768, "sliding_window": 4096}
 
 LAYER = {"self_attn.q_proj": "self_attention.query", "self_attn.k_proj": "self_attention.key",
          "self_attn.v_proj": "self_attention.value", "self_attn.o_proj": "self_attention.output",
@@ -47,7 +52,9 @@ class Sizes(NamedTuple):
     vocabulary: int
     longest: int
     rotary: Dict[str, int]  # by the names above
+    norm_epsilon_power: int  # of 10
     attention_bias: bool
+    output_bias: bool  # of the projection behind attention, in the file
     tie: bool
 
 
@@ -65,7 +72,8 @@ def rows_of(sizes: Sizes, file: File) -> Iterator[Row]:
             shape = shapes.get(theirs.rpartition(".")[2], (C,))
             other, weft = f"model.layers.{i}.{theirs}", f"encoder.layers.{i}.{ours}"
             yield Row(f"{other}.weight", (f"{weft}.weight",), shape)
-            if sizes.attention_bias and theirs.startswith("self_attn."):
+            has_bias = sizes.output_bias if theirs == "self_attn.o_proj" else sizes.attention_bias
+            if has_bias and theirs.startswith("self_attn."):
                 yield Row(f"{other}.bias", (f"{weft}.bias",), shape[:1])
     yield Row("model.norm.weight", ("encoder.norm.weight",), (C,))
     if not sizes.tie:
@@ -100,6 +108,17 @@ def rotary_of(path: pathlib.Path, config: dict) -> Dict[str, int]:
     return rotary
 
 
+def epsilon_power_of(path: pathlib.Path, config: dict) -> int:
+    """What norms add to mean squares, as a power of ten."""
+    epsilon = config["rms_norm_eps"]
+    if isinstance(epsilon, float) and 0.0 < epsilon <= 1.0:
+        power = round(math.log10(epsilon))
+        if power >= SMALLEST_POWER and epsilon == float(f"1e{power}"):
+            return power
+    raise Refused(f"{path}: rms_norm_eps is {epsilon!r}, should be a power of ten from "
+                  f"1e{SMALLEST_POWER} to 1.0")
+
+
 def expect_heads(path: pathlib.Path, config: dict, width: str, heads: str,
                  key_heads: str) -> Tuple[int, int, int]:
     """The sizes of those names, if they divide one another and heads have pairs of channels."""
@@ -117,6 +136,10 @@ def sizes_of(path: pathlib.Path) -> Sizes:
     said = read_json(path)
     if said.get("model_type") == "mistral":
         said = {**OF_MISTRAL, **said}
+    if said.get("model_type") == "qwen2":
+        said = {**OF_QWEN2, **said, "attention_bias": True}
+        if said.get("use_sliding_window", False) is False:
+            said["sliding_window"] = None
     config = {name: value for name, value in said.items() if value is not None}
     rotary = rotary_of(path, config)
     faults = [f"{name} is missing" for name in SIZES[:4] + ("vocab_size",) if name not in config]
@@ -139,7 +162,9 @@ def sizes_of(path: pathlib.Path) -> Sizes:
         raise Refused(f"{path}: head_dim is {config['head_dim']!r}, should be {C // H}")
     return Sizes(C, H, G, config["intermediate_size"], config["num_hidden_layers"],
                  config["vocab_size"], config["max_position_embeddings"], rotary,
-                 config["attention_bias"], config["tie_word_embeddings"])
+                 epsilon_power_of(path, config), config["attention_bias"],
+                 config["attention_bias"] and config["model_type"] != "qwen2",
+                 config["tie_word_embeddings"])
 
 
 def shape_of(sizes: Sizes) -> dict:
@@ -150,6 +175,8 @@ def shape_of(sizes: Sizes) -> dict:
              "activation": "silu", "positions": "rotary", "tie": sizes.tie}
     if sizes.key_heads != sizes.heads:
         shape["key_heads"] = sizes.key_heads
+    if sizes.norm_epsilon_power != EPSILON_POWER:
+        shape["norm_epsilon_power"] = sizes.norm_epsilon_power
     slowed = sizes.rotary["rotary_factor"] > 1
     return {**shape, "rms_norm": True, "gated": True, "scale_embedding": False,
             **{name: number for name, number in sizes.rotary.items()
@@ -206,8 +233,13 @@ def llama_to_weft(options: argparse.Namespace) -> None:
                 for i in range(sizes.layers)}  # of older files; weft computes them
     check(file, {row.other: row.shape for row in rows},
           {**computed, **({head: (sizes.vocabulary, sizes.d_model)} if sizes.tie else {})})
-    write_folder(options, {row.weft[0]: file.tensors[row.other] for row in rows},
-                 {"format": "pt", "longest": str(sizes.longest)}, shape_of(sizes))
+    tensors = {row.weft[0]: file.tensors[row.other] for row in rows}
+    if sizes.attention_bias and not sizes.output_bias:
+        C = sizes.d_model
+        tensors.update({f"encoder.layers.{i}.self_attention.output.bias": Tensor((C,), bytes(4 * C))
+                        for i in range(sizes.layers)})
+    write_folder(options, tensors, {"format": "pt", "longest": str(sizes.longest)},
+                 shape_of(sizes))
 
 
 def weft_to_llama(options: argparse.Namespace) -> None:
@@ -218,9 +250,13 @@ def weft_to_llama(options: argparse.Namespace) -> None:
     config.setdefault("key_heads", config.get("heads"))
     for name, (_, default) in list(ROTARY.items())[1:]:
         config.setdefault(name, default)
+    epsilon_power = config.setdefault("norm_epsilon_power", EPSILON_POWER)
     numbers = ("d_model", "heads", "key_heads", "d_ff", "layers", *ROTARY)
     refuse(str(path), [f"{name} is {config.get(name)!r}, should be a number above 0"
                        for name in numbers if not is_number(config.get(name), 1)])
+    if not is_number(epsilon_power, SMALLEST_POWER) or epsilon_power > 0:
+        raise Refused(f"{path}: norm_epsilon_power is {epsilon_power!r}, should be a number from "
+                      f"{SMALLEST_POWER} to 0")
     C, H, G = expect_heads(path, config, "d_model", "heads", "key_heads")
     words = next(iter(file.tensors.get("embedding.weight", Tensor((), b"")).shape), 0)
     longest = file.metadata.get("longest", "")
@@ -229,10 +265,11 @@ def weft_to_llama(options: argparse.Namespace) -> None:
         note(f'{file.path}: does not say "longest": max_position_embeddings is {longest}')
     sizes = Sizes(C, H, G, config["d_ff"], config["layers"], words,
                   int(longest),
-                  {name: config[name] for name in ROTARY}, config.get("attention_bias") is True,
+                  {name: config[name] for name in ROTARY}, epsilon_power,
+                  config.get("attention_bias") is True, config.get("attention_bias") is True,
                   config.get("tie") is True)
     should = shape_of(sizes)
-    known = {"key_heads", *ROTARY, *should}
+    known = {"key_heads", "norm_epsilon_power", *ROTARY, *should}
     refuse(str(path), [f"{name} is {config.get(name)!r}, should be {should.get(name)!r}: no Llama"
                        for name in [*should, *(config.keys() - known)]
                        if config.get(name) != should.get(name)])
@@ -249,7 +286,7 @@ def weft_to_llama(options: argparse.Namespace) -> None:
         "hidden_size": sizes.d_model, "intermediate_size": sizes.d_ff,
         "num_hidden_layers": sizes.layers, "num_attention_heads": sizes.heads,
         "num_key_value_heads": sizes.key_heads, "vocab_size": sizes.vocabulary,
-        "max_position_embeddings": sizes.longest, "rms_norm_eps": 1e-5,
+        "max_position_embeddings": sizes.longest, "rms_norm_eps": float(f"1e{epsilon_power}"),
         "rope_theta": theta, **(slowed if sizes.rotary["rotary_factor"] > 1 else {}),
         "attention_bias": sizes.attention_bias, "mlp_bias": False,
         "tie_word_embeddings": sizes.tie, "torch_dtype": "float32"})

@@ -22,6 +22,8 @@
 #include <weft/nn/rotary.hpp>
 #include <weft/nn/self_attention_layer.hpp>
 #include <weft/nn/sublayer.hpp>
+#include <weft/ops/activation.hpp>
+#include <weft/ops/layer_norm.hpp>
 #include <weft/tensor/sequences.hpp>
 
 namespace weft::nn {
@@ -35,6 +37,7 @@ struct LanguageModelShape {
   index_t layers = 6;           //!< how many layers
   Norm norm = Norm::pre;        //!< where a layer normalises
   bool rms_norm = false;        //!< whether norms are an RmsNorm, or a LayerNorm
+  int norm_epsilon_power = -5;  //!< of 10: what norms add to a variance
   bool attention_bias = false;  //!< whether projections of attention have one, the last too
   bool generator_bias = false;  //!< whether logits have one
   ops::Activation activation = ops::Activation::relu;  //!< of the feed-forward networks
@@ -64,7 +67,8 @@ struct LanguageModel {
   //! The type of its embedding.
   using EmbeddingType = Embedding<C, S.positions>;
   //! The type of its norms.
-  using Normalisation = std::conditional_t<S.rms_norm, RmsNorm<C>, LayerNorm<C>>;
+  using Normalisation = std::conditional_t<S.rms_norm, RmsNorm<C, S.norm_epsilon_power>,
+                                           LayerNorm<C, ops::Centring::mean, S.norm_epsilon_power>>;
   //! The type of its layers' attention.
   using Attention = MultiHeadAttention<C, S.heads, S.attention_bias,
                                        S.positions == Positions::rotary ? S.rotary : no_rotary,

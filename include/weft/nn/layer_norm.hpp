@@ -19,9 +19,13 @@ namespace weft::nn {
 //! Normalises each row, then scales it by `weight` and shifts it by `bias`; without centring (see
 //! `RmsNorm`) it has no bias.
 //!
-//! **Shapes.** x, y: (N, C). weight, bias: (C).
-template <index_t C, ops::Centring Centre = ops::Centring::mean>
+//! **Shapes.** x, y: (N, C). weight, bias: (C). 10 to the power `EpsilonPower` is added to each
+//! row's variance.
+template <index_t C, ops::Centring Centre = ops::Centring::mean, int EpsilonPower = -5>
 struct LayerNorm {
+  static_assert(
+      EpsilonPower >= -20 && EpsilonPower <= 0,
+      "a norm adds between 1e-20 and 1 to a variance: LayerNorm<C, Centre, -5> adds 1e-5");
   Parameter weight{.shape = {C}, .initializer = Initializer::constant(1.0f)};  //!< (C)
   Parameter bias{.shape = {C}};  //!< (C); unused without centring
 
@@ -115,6 +119,11 @@ struct LayerNorm {
 
  private:
   static constexpr bool has_bias = Centre == ops::Centring::mean;
+  static constexpr float epsilon = [] {
+    double divisor = 1.0;  // exact, up to 1e22
+    for (int power = EpsilonPower; power < 0; ++power) divisor *= 10.0;
+    return static_cast<float>(1.0 / divisor);
+  }();
 
   template <class D>
   [[nodiscard]] View<const float> shift(const Context<D>& ctx) const {
@@ -147,8 +156,8 @@ struct LayerNorm {
   [[nodiscard]] Saved<D> forward_to(Context<D>& ctx, const Rows<C, D>& x,
                                     const ops::FactorTarget& y) const {
     Saved<D> saved{x.values, ctx.template empty<ops::RowMoments>({x.values.rows()})};
-    ops::layer_norm<Centre>(ctx.device(), x.values, ctx.value(weight), shift(ctx), y,
-                            saved.moments);
+    ops::layer_norm<Centre>(ctx.device(), x.values, ctx.value(weight), shift(ctx), y, saved.moments,
+                            epsilon);
     return saved;
   }
 
@@ -163,7 +172,7 @@ struct LayerNorm {
     Saved<D> saved{ctx.empty({N, C}), ctx.template empty<ops::RowMoments>({N})};
     ops::residual_layer_norm<Centre>(ctx.device(), mask, x.layout->keys, x.values, branch,
                                      branch_bias, saved.x, ctx.value(weight), shift(ctx), y,
-                                     saved.moments, factor);
+                                     saved.moments, factor, epsilon);
     return saved;
   }
 };

@@ -21,7 +21,7 @@
 
 namespace weft::ops {
 
-//! Added to the variance, as PyTorch does.
+//! What is added to the variance if nothing else is said, as in PyTorch.
 inline constexpr float layer_norm_epsilon = 1e-5f;
 
 //! What is taken off each row before it is scaled.
@@ -49,6 +49,7 @@ struct LayerNormRow {
   AnyFloats<void> also;  // written too; may be null
   RowMoments* moments;
   index_t C;
+  float epsilon;
 
   [[nodiscard]] bool lies_in_quads() const { return simd::lie_in_quads(C, gain, bias, x, y, also); }
 
@@ -66,7 +67,7 @@ struct LayerNormRow {
       if constexpr (Centre == Centring::mean) centred = centred - mean;
       return centred * centred;
     }) / count;
-    const float rstd = 1.0f / simd::sqrt(variance + layer_norm_epsilon);
+    const float rstd = 1.0f / simd::sqrt(variance + epsilon);
     const auto find = [&](auto c) {
       if constexpr (Centre == Centring::none) {
         return simd::load(in, c) * rstd * simd::load(gain, c);
@@ -256,22 +257,25 @@ void check_norm(const char* name, const Shape& x, View<const float> gain, View<c
 //!
 //!     y[n, c] = (x[n, c] - mean[n]) * rstd[n] * gain[c] + bias[c]
 //!
-//! With `Centring::none` to a mean square of 1, and nothing is added.
+//! With `Centring::none` to a mean square of 1, and nothing is added. rstd[n] is
+//! 1 / sqrt(variance[n] + epsilon), or that of the mean square.
 //!
 //! **Shapes.** x, y: (N, C); y may be a `Factor`'s target. gain: (C). bias: (C), not read without
 //! centring. moments: (N), kept for the backward pass.
 //! **Cost.** Reads NC elements of x and writes NC of y; sums in float.
 //! **Errors.** ShapeError unless they fit and C > 0.
 //! **Source.** Ba, Kiros, Hinton 2016, eq. 4; variance without Bessel's correction, as PyTorch.
-//! Zhang and Sennrich 2019, eq. 4, as PyTorch's rms_norm with this epsilon.
+//! Zhang and Sennrich 2019, eq. 4, as PyTorch's rms_norm with an `eps`.
 template <Centring Centre = Centring::mean, class D>
 void layer_norm(D& device, View<const float> x, View<const float> gain, View<const float> bias,
-                const FactorTarget& y, View<RowMoments> moments) {
+                const FactorTarget& y, View<RowMoments> moments,
+                float epsilon = layer_norm_epsilon) {
   constexpr const char* name = detail::norm_name<Centre>("layer_norm", "rms_norm");
   detail::check_norm<Centre>(name, x.shape, gain, bias, y, moments);
-  device.for_rows(x.rows(), 4 * x.columns(),
-                  detail::LayerNormRow<Centre>{
-                      gain.data, bias.data, x.data, y.numbers, {}, moments.data, x.columns()});
+  device.for_rows(
+      x.rows(), 4 * x.columns(),
+      detail::LayerNormRow<Centre>{
+          gain.data, bias.data, x.data, y.numbers, {}, moments.data, x.columns(), epsilon});
   detail::expect_finite(device, name, "y", y);
 }
 
@@ -287,7 +291,7 @@ void residual_layer_norm(D& device, const DropoutMask& mask, View<const RowKey> 
                          View<const float> x, const FactorView& branch,
                          View<const float> branch_bias, View<float> sum, View<const float> gain,
                          View<const float> bias, const FactorTarget& y, View<RowMoments> moments,
-                         const FactorTarget& factor = {}) {
+                         const FactorTarget& factor = {}, float epsilon = layer_norm_epsilon) {
   constexpr const char* name =
       detail::norm_name<Centre>("residual_layer_norm", "residual_rms_norm");
   detail::check_norm<Centre>(name, x.shape, gain, bias, y, moments);
@@ -300,7 +304,8 @@ void residual_layer_norm(D& device, const DropoutMask& mask, View<const RowKey> 
       x.rows(), 4 * x.columns(),
       detail::ResidualLayerNormRow<Centre>{
           {mask, keys.data, x.data, branch.numbers, branch_bias.data, sum.data, x.columns()},
-          {gain.data, bias.data, sum.data, y.numbers, factor.numbers, moments.data, x.columns()}});
+          {gain.data, bias.data, sum.data, y.numbers, factor.numbers, moments.data, x.columns(),
+           epsilon}});
   detail::expect_finite(device, name, "sum", sum);
   detail::expect_finite(device, name, "y", y);
 }

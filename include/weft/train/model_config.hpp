@@ -101,6 +101,9 @@ inline const char* name_of(nn::Tie tie) {
   // What came later, where it is chosen: folders from before have no word for it.
   if (shape.key_heads != 0 && shape.key_heads != shape.heads) config["key_heads"] = shape.key_heads;
   if (shape.rms_norm) config["rms_norm"] = true;
+  if (shape.norm_epsilon_power != nn::LanguageModelShape{}.norm_epsilon_power) {
+    config["norm_epsilon_power"] = shape.norm_epsilon_power;
+  }
   if (shape.gated) config["gated"] = true;
   if (!shape.scale_embedding) config["scale_embedding"] = false;
   if (shape.positions == nn::Positions::rotary) {
