@@ -7,13 +7,11 @@
 //     build/examples/guides/guide_llama
 //
 // Prints:
-//   3 6 9 goes on with 12 15 2 5
-//   read again: 3 6 9 goes on with 12 15 2 5
-//   trained in stages: 3 6 9 goes on with 12 15 2 5
+//   trained: 3 6 9 goes on with 12 15 2 5; 7 8 goes on with 9 10 11 12
+//   read again: 3 6 9 goes on with 12 15 2 5; 7 8 goes on with 9 10 11 12
+//   trained in stages: 3 6 9 goes on with 12 15 2 5; 7 8 goes on with 9 10 11 12
 
 // [model]
-#include <weft/generate/language_model_cache.hpp>
-#include <weft/generate/sample.hpp>
 #include <weft/train/language_model_data.hpp>
 #include <weft/train/model_config.hpp>
 #include <weft/train/trainer.hpp>
@@ -32,7 +30,6 @@
 #include <cstddef>
 #include <cstdio>
 #include <filesystem>
-#include <span>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -116,21 +113,12 @@ void read_model(Train& train, const std::string& path) {
 // [read]
 
 // [write]
-//! The words that the model puts behind others, each the likeliest.
-std::string behind(Train& train, const std::vector<token_t>& words_before, int more) {
-  const auto& model = train.objective().model();
-  const auto& generator = train.objective().loss().generator;
+//! The words that the model puts behind each text, one likeliest word after the other.
+std::vector<std::vector<token_t>> behind(Train& train,
+                                         const std::vector<std::vector<token_t>>& texts) {
   nn::Context ctx(train.device(0), train.state().values().data());
-  generate::LanguageModelCache cache(ctx, model);
-  auto row = cache.read(ctx, words_before);
-  std::string said;
-  for (int i = 0; i < more; ++i) {
-    const auto logits = to_host(generator.logits(ctx, row));
-    const token_t next = generate::sample_word(logits, /*temperature=*/0.0, /*uniform=*/0.0);
-    said += text(i == 0 ? "" : " ", next);
-    row = cache.read(ctx, std::span(&next, 1));
-  }
-  return said;
+  return generate::continue_texts(ctx, train.objective().model(),
+                                  train.objective().loss().generator, texts, {.most = 4});
 }
 // [write]
 
@@ -189,6 +177,19 @@ void read_parts(Train& train, const std::string& path) {
 }
 // [stages]
 
+void say(const char* when, Train& train) {
+  const std::vector<std::vector<token_t>> texts{{3, 6, 9}, {7, 8}};
+  const auto words_behind = behind(train, texts);
+  std::string line;
+  for (std::size_t b = 0; b < texts.size(); ++b) {
+    line += b == 0 ? ": " : "; ";
+    for (const token_t word : texts[b]) line += text(word, " ");
+    line += "goes on with";
+    for (const token_t word : words_behind[b]) line += text(" ", word);
+  }
+  std::printf("%s%s\n", when, line.c_str());
+}
+
 }  // namespace
 
 int main() {
@@ -196,14 +197,14 @@ int main() {
   const DeviceGroup<Cpu> devices(2);
   Train train = strategy_on(devices);
   train_model(train, path);
-  std::printf("3 6 9 goes on with %s\n", behind(train, {3, 6, 9}, 4).c_str());
+  say("trained", train);
   Train another = strategy_on(devices);
   read_model(another, path);
-  std::printf("read again: 3 6 9 goes on with %s\n", behind(another, {3, 6, 9}, 4).c_str());
+  say("read again", another);
   data::LanguageModelBatch batch;
   data::Columns(counting(8), /*columns=*/8, /*chunk=*/15, "a batch").fill(0, batch);
   train_in_stages(batch, path);
   read_parts(another, path);
-  std::printf("trained in stages: 3 6 9 goes on with %s\n", behind(another, {3, 6, 9}, 4).c_str());
+  say("trained in stages", another);
   std::filesystem::remove_all(path);
 }

@@ -26,6 +26,7 @@
 #include <weft/device/cpu.hpp>
 #include <weft/device/device_group.hpp>
 #include <weft/generate/beam_search.hpp>
+#include <weft/generate/continue_texts.hpp>
 #include <weft/generate/greedy_search.hpp>
 #include <weft/nn/activations.hpp>
 #include <weft/nn/criteria.hpp>

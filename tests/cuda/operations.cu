@@ -668,6 +668,9 @@ TEST_CASE("rows are appended and numbers converted as by a processor") {
               const auto parents = to_device<index_t>(device, std::vector<index_t>{1, 1}, {2});
               ops::append_rows(device, cache, 3, parents, {fresh.data(), 40}, out);
               ops::append_rows(device, 4, {fresh.data(), 40}, out);
+              const auto places = to_device<index_t>(device, std::vector<index_t>{7, 1}, {2});
+              ops::append_rows(device, {fresh.data(), 40}, places,
+                               View<float>(out.data(), {10, 40}));
               using D = std::remove_reference_t<decltype(device)>;
               const auto of_16_bits = [&](auto number) {
                 const auto back = nan_tensor(device, {10, 40});

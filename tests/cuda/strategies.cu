@@ -118,13 +118,13 @@ std::vector<double> train_language_model(ProductPrecision precision) {
     const auto loss = train.step(WordsBatch(batch), 0.002).loss;
     numbers.push_back(loss.loss.value() / static_cast<double>(loss.tokens.value()));
   }
-  // What it makes of a text that it reads in pieces.
-  const std::vector<token_t> words{3, 9, 4, 7, 7, 11};
+  // What it makes of two texts that it reads in pieces, the second beyond its first room.
   nn::Context ctx(device, train.state().values().data());
-  generate::LanguageModelCache cache(ctx, train.objective().model());
-  (void)cache.read(ctx, std::span(words).first(4));
-  const auto row = to_host(cache.read(ctx, std::span(words).last(2)));
-  numbers.insert(numbers.end(), row.begin(), row.end());
+  generate::LanguageModelCache cache(ctx, train.objective().model(), 2);
+  (void)cache.read(ctx, std::vector<token_t>{3, 9, 4, 7, 5}, std::vector<index_t>{4, 1});
+  const std::vector<token_t> words{7, 11, 3, 4, 6, 8, 3, 9, 5, 5, 12, 3, 6, 7, 9, 3, 4, 5, 8};
+  const auto rows = to_host(cache.read(ctx, words, std::vector<index_t>{2, 17}));
+  numbers.insert(numbers.end(), rows.begin(), rows.end());
   return numbers;
 }
 

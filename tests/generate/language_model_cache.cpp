@@ -87,6 +87,54 @@ TEST_CASE("a text that is read in pieces gives the rows of the whole text") {
   }
 }
 
+TEST_CASE("texts that are read side by side give the rows of each alone") {
+  using Model = nn::LanguageModel<llama>;
+  constexpr index_t texts = 3, longest = 60;
+  Cpu device(2);
+  const Placed placed(device, Model(29, longest));
+  auto ctx = placed.evaluation(device);
+  std::vector<std::vector<token_t>> words(texts);
+  for (std::size_t b = 0; b < texts; ++b) {
+    words[b] = text_of(longest);
+    words[b][0] = static_cast<token_t>(b);  // so that no two are alike
+  }
+  std::vector<Matrix> whole;
+  for (const auto& of_text : words) {
+    const std::vector<index_t> lengths{longest};
+    whole.push_back(
+        matrix(placed.module
+                   .forward(ctx, {to_device<token_t>(device, of_text, {longest}),
+                                  make_layout(device, std::span<const index_t>(lengths))})
+                   .output.values));
+  }
+  // The second begins later; some wait; the last reads words behind others, beyond its first room.
+  const std::vector<std::vector<index_t>> rounds{{5, 0, 9},  {1, 0, 1}, {1, 13, 1}, {0, 1, 4},
+                                                 {30, 1, 0}, {0, 0, 1}, {1, 1, 1},  {0, 40, 3}};
+  LanguageModelCache<Model, Cpu> cache(ctx, placed.module, texts);
+  CHECK(cache.texts() == texts);
+  std::vector<index_t> read(texts, 0);
+  for (const auto& counts : rounds) {
+    CAPTURE(counts);
+    std::vector<token_t> now;
+    for (std::size_t b = 0; b < texts; ++b) {
+      const auto first = words[b].begin() + read[b];
+      now.insert(now.end(), first, first + counts[b]);
+      read[b] += counts[b];
+    }
+    const auto rows = cache.read(ctx, now, counts);
+    index_t row = 0;
+    for (std::size_t b = 0; b < texts; ++b) {
+      CHECK(cache.length(static_cast<index_t>(b)) == read[b]);
+      if (counts[b] == 0) continue;
+      const index_t n = read[b] - 1;
+      const auto should = matrix(1, Model::C, [&](index_t, index_t c) { return whole[b](n, c); });
+      CHECK(difference(rows.slice(row, row + 1), should, 4 * 3 * 100 * unit_roundoff) == "");
+      ++row;
+    }
+    CHECK(rows.rows() == row);
+  }
+}
+
 TEST_CASE("with rounded factors a text that is read in pieces gives the rows of the whole text") {
   // A rounding of a factor may fall to the other side: 2^-9 of it, once in a while.
   CHECK(cache_difference<llama>(ProductPrecision::bfloat16, 0x1p-6, {9, 1, 1, 1, 20}) == "");
@@ -110,6 +158,17 @@ TEST_CASE("no words, and more than there are positions for, are refused") {
   CHECK(fault.template operator()<ShapeError>(std::span(words).first(1)) ==
         "embedding: a sequence of 5 tokens is longer than the 4 positions");
   CHECK(cache.length() == 4);
+  CHECK(message_of<ArgumentError>([&] {
+          return LanguageModelCache<Model, Cpu>(ctx, placed.module, 0).texts();
+        }) == "LanguageModelCache: 0 texts");
+  LanguageModelCache<Model, Cpu> two(ctx, placed.module, 2);
+  const auto counted = [&](const std::vector<index_t>& counts) {
+    return message_of<ArgumentError>([&] { return two.read(ctx, words, counts).size(); });
+  };
+  CHECK(counted({5}) == "LanguageModelCache: words of 1 texts, there are 2");
+  CHECK(counted({2, 2}) == "LanguageModelCache: 5 words, by their counts 4");
+  CHECK(counted({6, -1}) == "LanguageModelCache: -1 words of a text");
+  CHECK(fault.template operator()<ArgumentError>({}) == "LanguageModelCache: no words to read");
 }
 
 }  // namespace language_model_cache_tests

@@ -45,6 +45,23 @@ bool same(const std::vector<float>& a, const std::vector<float>& b) {
 
 }  // namespace
 
+TEST_CASE("rows of sequences of different lengths get their places") {
+  const auto C = GENERATE(as<index_t>(), 1, 15, 16, 17, 48);
+  CAPTURE(C);
+  Cpu device(2);
+  const std::vector<index_t> places{4, 0, 2};
+  const index_t stride = 2 * C;
+  const auto fresh = numbered(3 * stride, 100.0f);
+  auto expected = numbered(5 * C, 0.0f), cache = expected;
+  for (index_t n = 0; n < 3; ++n) {
+    std::copy_n(fresh.begin() + n * stride + C, C,
+                expected.begin() + places[static_cast<std::size_t>(n)] * C);
+  }
+  ops::append_rows(device, ops::HeadRows<const float>{fresh.data() + C, stride},
+                   View<const index_t>(places.data(), {3}), {cache.data(), {5, C}});
+  CHECK(same(cache, expected));
+}
+
 TEST_CASE("each sequence is its parent and one row more") {
   const auto C = GENERATE(as<index_t>(), 1, 15, 16, 17, 48);
   const auto length = GENERATE(as<index_t>(), 0, 1, 7);

@@ -44,13 +44,13 @@ TEST_CASE("sequences are numbered from the first id on") {
         std::vector<std::pair<std::uint32_t, std::uint32_t>>{{0, 0}});
 }
 
-TEST_CASE("positions count from the first one on") {
+TEST_CASE("positions count from each sequence's first one on") {
   Cpu device;
-  const auto layout = make_layout(device, Lengths{1, 2}, Ids{7, 8}, 30);
+  const auto layout = make_layout(device, Lengths{1, 2}, Ids{7, 8}, Lengths{30, 4});
   CHECK(layout->offsets == Lengths{0, 1, 3});
-  CHECK(layout->longest == 32);
+  CHECK(layout->longest == 31);
   CHECK(keys_of(layout) ==
-        std::vector<std::pair<std::uint32_t, std::uint32_t>>{{7, 30}, {8, 30}, {8, 31}});
+        std::vector<std::pair<std::uint32_t, std::uint32_t>>{{7, 30}, {8, 4}, {8, 5}});
 }
 
 TEST_CASE("no sequences at all are a layout too") {
@@ -64,6 +64,9 @@ TEST_CASE("lengths and ids that do not fit are refused") {
   Cpu device;
   CHECK(message_of<ShapeError>([&] { return make_layout(device, Lengths{1, 2}, Ids{1}); }) ==
         "layout: 2 lengths and 1 ids");
+  CHECK(message_of<ShapeError>([&] {
+          return make_layout(device, Lengths{1, 2}, Ids{1, 2}, Lengths{5});
+        }) == "layout: 2 lengths and 1 first positions");
   CHECK(message_of<ShapeError>([&] { return make_layout(device, Lengths{1, -2}); }) ==
         "layout: a length of -2");
 }

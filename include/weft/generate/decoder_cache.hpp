@@ -132,10 +132,12 @@ class DecoderCache {
 
   //! H sequences of one row, all at the next position.
   [[nodiscard]] LayoutPointer<D> position_layout(D& device, index_t H) const {
-    const std::vector<index_t> lengths(static_cast<std::size_t>(H), 1);
+    const std::vector<index_t> lengths(static_cast<std::size_t>(H), 1),
+        firsts(static_cast<std::size_t>(H), length_);
     std::vector<std::uint32_t> ids(lengths.size());
     std::iota(ids.begin(), ids.end(), 0u);
-    return make_layout(device, std::span(lengths), std::span<const std::uint32_t>(ids), length_);
+    return make_layout(device, std::span(lengths), std::span<const std::uint32_t>(ids),
+                       std::span(firsts));
   }
 
   template <class Attention>

@@ -1,14 +1,16 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
-//! @file Writing a text word by word, with the keys and values of earlier words kept.
+//! @file Writing texts word by word, with the keys and values of earlier words kept.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include <weft/core/any_floats.hpp>
 #include <weft/core/error.hpp>
@@ -26,7 +28,7 @@
 
 namespace weft::generate {
 
-//! What a language model remembers of a text.
+//! What a language model remembers of texts.
 //!
 //!     LanguageModelCache cache(ctx, model);
 //!     auto row = cache.read(ctx, prompt);                    // all words of it at once
@@ -34,28 +36,70 @@ namespace weft::generate {
 //!
 //! But for rounding, the rows are those of the model's forward pass over the whole text.
 //!
-//! **Memory.** For each layer and word the keys and values, in floats; room for twice as many.
+//! **Memory.** For each layer and text the keys and values, in floats: room for twice as many words
+//! as the longest text has.
 template <class Model, class D>
 class LanguageModelCache {
  public:
-  //! Of a text without words. The model must outlive it; the context says for which device it is.
-  LanguageModelCache(const nn::Context<D>&, const Model& model WEFT_LIFETIME_BOUND)
-      : model_(&model) {}
+  //! Of so many texts without words. The model must outlive it; the context says for which device
+  //! it is. **Errors.** ArgumentError without texts.
+  LanguageModelCache(const nn::Context<D>&, const Model& model WEFT_LIFETIME_BOUND,
+                     index_t texts = 1)
+      : model_(&model) {
+    if (texts < 1) throw ArgumentError(text("LanguageModelCache: ", texts, " texts"));
+    lengths_.resize(static_cast<std::size_t>(texts));
+  }
 
-  //! How many words were read.
-  [[nodiscard]] index_t length() const { return length_; }
+  //! How many texts there are.
+  [[nodiscard]] index_t texts() const { return std::ssize(lengths_); }
 
-  //! Reads the words that follow, and returns the model's output for the last of them: what logits
-  //! of the next word are made of. The context evaluates, each time with the same values.
+  //! How many words of a text were read.
+  [[nodiscard]] index_t length(index_t of_text = 0) const {
+    return lengths_[static_cast<std::size_t>(of_text)];
+  }
+
+  //! Reads the words that follow in the only text, and returns the model's output for the last of
+  //! them: what logits of the next word are made of. The context evaluates, each time with the same
+  //! values.
   //!
   //! **Shapes.** words: at least one. Returns (1, C).
-  //! **Errors.** ArgumentError without words; as the embedding's, for words that the vocabulary
-  //! does not have and texts longer than its positions.
+  //! **Errors.** As of several texts.
   [[nodiscard]] Tensor<float, D> read(nn::Context<D>& ctx, std::span<const token_t> words) {
-    if (words.empty()) throw ArgumentError("LanguageModelCache: no words to read");
-    if (length_ == 0) return read_together(ctx, words);
-    for (; words.size() > 1; words = words.subspan(1)) (void)read_together(ctx, words.first(1));
-    return read_together(ctx, words);
+    const index_t count = std::ssize(words);
+    return read(ctx, words, std::span(&count, 1));
+  }
+
+  //! Reads the words that follow in each text, where text b has counts[b] of them, and returns the
+  //! output for the last word of each text that has any, in their order.
+  //!
+  //! **Shapes.** counts: (B), none below 0, their sum N > 0. words: (N), text by text. Returns as
+  //! many rows of C as counts are above 0.
+  //! **Cost.** First words of texts are read together, and of other texts one at a time.
+  //! **Errors.** ArgumentError unless they fit, or without words; as the embedding's, for words
+  //! that the vocabulary does not have and texts longer than its positions.
+  [[nodiscard]] Tensor<float, D> read(nn::Context<D>& ctx, std::span<const token_t> words,
+                                      std::span<const index_t> counts) {
+    expect_words(words, counts);
+    const auto reading = std::ranges::count_if(counts, [](index_t count) { return count > 0; });
+    std::vector<index_t> done(counts.size(), 0);
+    Tensor<float, D> last;
+    const auto read_part = [&](const Part& part, bool begins) {
+      const auto rows = read_together(ctx, part.words, part.counts, begins);
+      if (rows.rows() == reading) {
+        last = rows;
+        return;
+      }
+      if (last.empty()) last = ctx.empty({reading, C});
+      const auto to = to_device<index_t>(ctx.device(), part.places, {std::ssize(part.places)});
+      ops::scatter_rows(ctx.device(), rows, to, last);
+    };
+    const Part first = next_part(words, counts, done, /*begins=*/true);
+    if (!first.words.empty()) read_part(first, true);
+    for (;;) {
+      const Part one = next_part(words, counts, done, /*begins=*/false);
+      if (one.words.empty()) return last;
+      read_part(one, false);
+    }
   }
 
  private:
@@ -63,22 +107,72 @@ class LanguageModelCache {
   static constexpr index_t C = Model::C;
   static constexpr index_t width = 2 * Attention::K;  // keys and values of a word
 
-  //! The first words of a text, or one more.
-  [[nodiscard]] Tensor<float, D> read_together(nn::Context<D>& ctx,
-                                               std::span<const token_t> words) {
+  //! Words that are read together.
+  struct Part {
+    std::vector<token_t> words;
+    std::vector<index_t> counts;  //!< of each text
+    std::vector<index_t> places;  //!< of the texts that read, among those that the whole is for
+  };
+
+  //! Of the words that are not `done` all of the texts that begin, or one of each text.
+  [[nodiscard]] Part next_part(std::span<const token_t> words, std::span<const index_t> counts,
+                               std::vector<index_t>& done, bool begins) const {
+    Part part;
+    index_t begin = 0, place = 0;
+    for (std::size_t b = 0; b < counts.size(); ++b) {
+      const index_t left = counts[b] - done[b];
+      const index_t now = !begins ? std::min(left, index_t{1}) : lengths_[b] == 0 ? left : 0;
+      const auto of_text =
+          words.subspan(static_cast<std::size_t>(begin + done[b]), static_cast<std::size_t>(now));
+      part.words.insert(part.words.end(), of_text.begin(), of_text.end());
+      part.counts.push_back(now);
+      if (now > 0) part.places.push_back(place);
+      if (counts[b] > 0) ++place;
+      begin += counts[b];
+      done[b] += now;
+    }
+    return part;
+  }
+
+  //! What is the same for all layers as words are read.
+  struct Reading {
+    bool begins = false;             //!< all are first words of texts
+    LayoutPointer<D> words;          //!< with their positions
+    LayoutPointer<D> queries, keys;  //!< of each text, and of the room behind its keys
+    Tensor<index_t, D> places;       //!< of the words' keys and values
+  };
+
+  void expect_words(std::span<const token_t> words, std::span<const index_t> counts) const {
+    if (counts.size() != lengths_.size()) {
+      throw ArgumentError(text("LanguageModelCache: words of ", counts.size(), " texts, there are ",
+                               lengths_.size()));
+    }
+    index_t sum = 0;
+    for (const index_t count : counts) {
+      if (count < 0) throw ArgumentError(text("LanguageModelCache: ", count, " words of a text"));
+      sum += count;
+    }
+    if (sum != std::ssize(words)) {
+      throw ArgumentError(
+          text("LanguageModelCache: ", words.size(), " words, by their counts ", sum));
+    }
+    if (words.empty()) throw ArgumentError("LanguageModelCache: no words to read");
+  }
+
+  //! The output for the last of each text's words: its first ones, or one more.
+  [[nodiscard]] Tensor<float, D> read_together(nn::Context<D>& ctx, std::span<const token_t> words,
+                                               std::span<const index_t> counts, bool begins) {
     auto& device = ctx.device();
-    const index_t N = std::ssize(words), all = length_ + N;
-    const auto layout_of = [&](index_t rows, index_t first_position) {
-      const std::uint32_t id = 0;
-      return make_layout(device, std::span(&rows, 1), std::span(&id, 1), first_position);
-    };
-    const auto rows = layout_of(N, length_), queries = layout_of(N, 0), keys = layout_of(all, 0);
-    auto x = model_->embedding.forward(ctx, {to_device<token_t>(device, words, {N}), rows}).output;
+    make_room(ctx, counts);
+    const Reading reading = reading_of(device, counts, begins);
+    auto x =
+        model_->embedding
+            .forward(ctx, {to_device<token_t>(device, words, {std::ssize(words)}), reading.words})
+            .output;
     for (std::size_t i = 0; i < model_->encoder.layers.size(); ++i) {
       const auto& layer = model_->encoder.layers[i];
-      make_room(ctx, cache_[i], all);
       auto [z, saved_1] = layer.attention_residual.enter(ctx, x);
-      const auto attended = attend(ctx, layer.self_attention, z, cache_[i], *rows, *queries, *keys);
+      const auto attended = attend(ctx, layer.self_attention, z, cache_[i], reading);
       auto [middle, u, saved_2] =
           layer.attention_residual.leave_for(layer.feed_forward_residual, ctx, x, attended,
                                              layer.self_attention.branch_bias(ctx), saved_1);
@@ -86,45 +180,88 @@ class LanguageModelCache {
       x = layer.feed_forward_residual.leave(ctx, middle, fed, layer.feed_forward.branch_bias(ctx),
                                             saved_2);
     }
-    length_ = all;
     if constexpr (Model::shape.norm == nn::Norm::pre) {
       x = model_->encoder.norm.forward(ctx, x).output;
     }
-    return x.values.slice(N - 1, N);
+    for (std::size_t b = 0; b < counts.size(); ++b) lengths_[b] += counts[b];
+    return last_rows(ctx, x);
   }
 
-  //! Room for so many words, with what is there.
-  void make_room(const nn::Context<D>& ctx, Tensor<float, D>& cache, index_t words) const {
-    const index_t room = cache.empty() ? 0 : cache.shape()[0];
-    if (words <= room) return;
-    const auto larger = ctx.empty({std::max(words, 2 * room + 16), width});
-    if (length_ > 0) {
-      ops::copy(ctx.device(), cache.slice(0, length_), larger.slice(0, length_));
+  [[nodiscard]] Tensor<float, D> last_rows(nn::Context<D>& ctx, const Rows<C, D>& x) const {
+    std::vector<index_t> last;
+    for (index_t b = 0; b < x.layout->sequences(); ++b) {
+      if (x.layout->length(b) > 0) last.push_back(x.layout->begin(b + 1) - 1);
     }
-    cache = larger;
+    if (std::ssize(last) == x.values.rows()) return x.values;
+    const auto rows = ctx.empty({std::ssize(last), C});
+    ops::gather_rows(ctx.device(), x.values,
+                     to_device<index_t>(ctx.device(), last, {std::ssize(last)}), rows);
+    return rows;
+  }
+
+  [[nodiscard]] Reading reading_of(D& device, std::span<const index_t> counts, bool begins) const {
+    Reading reading;
+    reading.begins = begins;
+    std::vector<std::uint32_t> ids(counts.size());
+    std::iota(ids.begin(), ids.end(), 0u);
+    reading.words =
+        make_layout(device, counts, std::span<const std::uint32_t>(ids), std::span(lengths_));
+    std::vector<index_t> queries, keys, places;
+    for (std::size_t b = 0; b < counts.size(); ++b) {
+      const index_t all = counts[b] == 0 ? 0 : lengths_[b] + counts[b];
+      queries.insert(queries.end(), {counts[b], 0});
+      keys.insert(keys.end(), {all, room_ - all});
+      for (index_t n = all - counts[b]; n < all; ++n) {
+        places.push_back(static_cast<index_t>(b) * room_ + n);
+      }
+    }
+    reading.queries = make_layout<D>(device, std::span<const index_t>(queries));
+    reading.keys = make_layout<D>(device, std::span<const index_t>(keys));
+    reading.places = to_device<index_t>(device, places, {std::ssize(places)});
+    return reading;
+  }
+
+  //! Room in each text's keys and values for so many words more, with what is there.
+  void make_room(nn::Context<D>& ctx, std::span<const index_t> counts) {
+    auto& device = ctx.device();
+    index_t longest = 0;
+    for (std::size_t b = 0; b < counts.size(); ++b) {
+      longest = std::max(longest, lengths_[b] + counts[b]);
+    }
+    if (longest <= room_) return;
+    const index_t room = std::max(longest, 2 * room_ + 16);
+    std::vector<index_t> places;
+    for (index_t b = 0; b < texts(); ++b) {
+      for (index_t n = 0; n < room_; ++n) places.push_back(b * room + n);
+    }
+    const auto to = to_device<index_t>(device, places, {std::ssize(places)});
+    auto larger = cache_;
+    for (Tensor<float, D>& cache : larger) {
+      const auto old = std::exchange(cache, ctx.empty({texts() * room, width}));
+      if (room_ > 0) ops::scatter_rows(device, old, to, cache);
+    }
+    cache_ = std::move(larger);  // all at once, or none where memory is missing
+    room_ = room;
   }
 
   //! Attention to all words so far, and the output projection.
   [[nodiscard]] Tensor<float, D> attend(nn::Context<D>& ctx, const Attention& attention,
                                         const nn::FactorRows<C, D>& x,
                                         const Tensor<float, D>& cache,
-                                        const SequenceLayout<D>& positions,
-                                        const SequenceLayout<D>& queries,
-                                        const SequenceLayout<D>& keys) const {
+                                        const Reading& reading) const {
     auto& device = ctx.device();
-    const index_t N = queries.rows();
+    const index_t N = x.values.rows();
     const auto projected = attention.project(ctx, x.values, attention.all(), FloatType::float32);
-    attention.rotate(ctx, projected, positions, ops::Turn::forth);
+    attention.rotate(ctx, projected, *reading.words, ops::Turn::forth);
     const float* const rows = projected.numbers().floats();
-    // Each row is a sequence of one that begins.
-    ops::append_rows(device, {}, 0, View<const index_t>(nullptr, {N}),
-                     ops::HeadRows<const float>{rows + C, C + width},
-                     View<float>(cache.data() + length_ * width, {N, 1, width}));
+    ops::append_rows(device, ops::HeadRows<const float>{rows + C, C + width}, reading.places,
+                     cache);
     const auto attended = ctx.empty({N, C}), log_sums = ctx.empty({N, Model::shape.heads});
     const auto [k, v] =
         Attention::parts_of_memory(AnyFloats<const void>(static_cast<const float*>(cache.data())));
-    ops::attention(device, attention.problem(ctx, N > 1, queries, keys), {rows, C + width}, k, v,
-                   {attended.data(), C}, log_sums.data(), ops::HeadSize<Attention::head_size>());
+    ops::attention(device, attention.problem(ctx, reading.begins, *reading.queries, *reading.keys),
+                   {rows, C + width}, k, v, {attended.data(), C}, log_sums.data(),
+                   ops::HeadSize<Attention::head_size>());
     auto y = ctx.empty({N, C});
     ops::matmul_nt(device, attended, ctx.factor(attention.output.weight), y);
     return y;
@@ -132,7 +269,8 @@ class LanguageModelCache {
 
   const Model* model_;
   std::array<Tensor<float, D>, static_cast<std::size_t>(Model::shape.layers)> cache_;
-  index_t length_ = 0;
+  std::vector<index_t> lengths_;  // of each text
+  index_t room_ = 0;              // for so many words of each text
 };
 
 }  // namespace weft::generate

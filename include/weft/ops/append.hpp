@@ -38,6 +38,21 @@ struct AppendRow {
   }
 };
 
+struct PlaceRow {
+  static constexpr bool is_by_element = true;
+
+  HeadRows<const float> fresh;
+  const index_t* places;
+  float* cache;
+  index_t C;
+
+  template <class Lanes>
+  WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
+    const float* in = fresh.data + n * fresh.stride;
+    lanes.write(C, cache + places[n] * C, [&](auto c) { return simd::load(in, c); });
+  }
+};
+
 inline void expect_room(index_t length, const Shape& cache) {
   if (cache.rank() == 3 && length >= 0 && length < cache[1]) return;
   throw ShapeError(text("append_rows: no room for row ", length, " in a cache of ", cache));
@@ -77,6 +92,16 @@ void append_rows(D& device, index_t length, HeadRows<const float> fresh, View<fl
   device.for_rows(
       cache.shape[0], C,
       detail::AppendRow{nullptr, 0, nullptr, fresh, cache.data, cache.shape[1], length, length, C});
+}
+
+//! cache[places[n]] = fresh[n]: rows of sequences that have different lengths.
+//!
+//! **Shapes.** fresh: N rows of C. places: (N), each in 0 to M - 1, all different. cache: (M, C).
+template <class D>
+void append_rows(D& device, HeadRows<const float> fresh, View<const index_t> places,
+                 View<float> cache) {
+  const index_t C = cache.columns();
+  device.for_rows(places.size(), C, detail::PlaceRow{fresh, places.data, cache.data, C});
 }
 
 }  // namespace weft::ops

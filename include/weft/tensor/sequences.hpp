@@ -50,32 +50,38 @@ struct SequenceLayout {
 template <class D = Cpu>
 using LayoutPointer = std::shared_ptr<const SequenceLayout<D>>;
 
-//! Lays out sequences of the given lengths, whose random numbers are keyed by `ids`. With a
-//! `first_position` they are what follows so many rows that were read before: positions count from
-//! there, and `longest` is what a table of positions has to cover.
+//! Lays out sequences of the given lengths, whose random numbers are keyed by `ids`. With `firsts`
+//! sequence b is what follows firsts[b] rows that were read before: positions count from there, and
+//! `longest` is what a table of positions has to cover.
 //!
-//! **Shapes.** lengths, ids: (B).
-//! **Errors.** ShapeError if there are not as many ids as lengths, or a length is negative.
+//! **Shapes.** lengths, ids: (B). firsts: (B), or empty.
+//! **Errors.** ShapeError if there are not as many ids, or firsts, as lengths, or a length is
+//! negative.
 template <class D>
 [[nodiscard]] LayoutPointer<D> make_layout(D& device, std::span<const index_t> lengths,
                                            std::span<const std::uint32_t> ids,
-                                           index_t first_position = 0) {
+                                           std::span<const index_t> firsts = {}) {
   if (lengths.size() != ids.size()) {
     throw ShapeError(text("layout: ", lengths.size(), " lengths and ", ids.size(), " ids"));
   }
+  if (!firsts.empty() && firsts.size() != lengths.size()) {
+    throw ShapeError(
+        text("layout: ", lengths.size(), " lengths and ", firsts.size(), " first positions"));
+  }
+  const auto first_of = [&](std::size_t b) { return firsts.empty() ? 0 : firsts[b]; };
   auto layout = std::make_shared<SequenceLayout<D>>();
   layout->offsets.reserve(lengths.size() + 1);
   layout->offsets.push_back(0);
-  for (const index_t length : lengths) {
-    if (length < 0) throw ShapeError(text("layout: a length of ", length));
-    layout->offsets.push_back(layout->offsets.back() + length);
-    layout->longest = std::max(layout->longest, first_position + length);
+  for (std::size_t b = 0; b < lengths.size(); ++b) {
+    if (lengths[b] < 0) throw ShapeError(text("layout: a length of ", lengths[b]));
+    layout->offsets.push_back(layout->offsets.back() + lengths[b]);
+    layout->longest = std::max(layout->longest, first_of(b) + lengths[b]);
   }
   std::vector<RowKey> keys;
   keys.reserve(static_cast<std::size_t>(layout->rows()));
   for (std::size_t b = 0; b < lengths.size(); ++b) {
     for (index_t t = 0; t < lengths[b]; ++t) {
-      keys.push_back({ids[b], static_cast<std::uint32_t>(first_position + t)});
+      keys.push_back({ids[b], static_cast<std::uint32_t>(first_of(b) + t)});
     }
   }
   layout->starts = to_device<index_t>(device, layout->offsets, {layout->sequences() + 1});
@@ -95,7 +101,7 @@ template <class D>
 //! Token numbers, a row a token.
 template <class D = Cpu>
 struct TokenSequences {
-  Tensor<token_t, D> ids;  //!< (N)
+  Tensor<token_t, D> ids;   //!< (N)
   LayoutPointer<D> layout;  //!< of these sequences
 };
 

@@ -1,0 +1,129 @@
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/generate/continue_texts.hpp>
+
+#include <weft/nn/generator.hpp>
+
+#include "../message_of.hpp"
+#include "../placed.hpp"
+
+#include <catch2/catch.hpp>
+
+#include <limits>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace continue_texts_tests {
+
+using namespace weft;
+using namespace weft::testing;
+using generate::ContinuationSettings;
+using generate::continue_texts;
+
+namespace {
+
+constexpr nn::LanguageModelShape shape{.d_model = 16, .heads = 2, .d_ff = 20, .layers = 2};
+constexpr index_t vocabulary = 29;
+
+using Texts = std::vector<std::vector<token_t>>;
+
+//! A model with its generator, as a module.
+struct Writer {
+  nn::LanguageModel<shape> model{vocabulary, 40};
+  nn::LanguageModelGenerator<shape> generator{vocabulary};
+
+  template <class Self, class Visit>
+  static constexpr void members(Self& self, Visit&& visit) {
+    visit("model", self.model);
+    visit("generator", self.generator);
+  }
+};
+
+const Texts texts{{3, 1, 4}, {15}, {9, 2, 6, 5, 3, 5}, {8, 9}};
+
+//! What is written behind one text, by a forward pass over all of it for each word.
+std::vector<token_t> alone(nn::Context<Cpu>& ctx, const Writer& writer, std::size_t b,
+                           const ContinuationSettings& settings) {
+  auto words = texts[b];
+  for (index_t t = 0; t < settings.most; ++t) {
+    const std::vector<index_t> lengths{std::ssize(words)};
+    const auto rows =
+        writer.model
+            .forward(ctx, {to_device<token_t>(ctx.device(), words, {lengths[0]}),
+                           make_layout(ctx.device(), std::span<const index_t>(lengths))})
+            .output.values;
+    const auto logits =
+        to_host(writer.generator.logits(ctx, rows.slice(lengths[0] - 1, lengths[0])));
+    const auto random = philox({static_cast<std::uint32_t>(t), static_cast<std::uint32_t>(b), 0, 0},
+                               RandomKey(settings.seed, 0));
+    const token_t word = generate::sample_word(logits, settings.temperature, random[0] * 0x1p-32);
+    if (word == settings.end) break;
+    words.push_back(word);
+  }
+  return {words.begin() + std::ssize(texts[b]), words.end()};
+}
+
+}  // namespace
+
+TEST_CASE("texts are continued side by side as each is alone") {
+  Cpu device(2);
+  const Placed placed(device, Writer());
+  auto ctx = placed.evaluation(device);
+  const auto& [model, generator] = placed.module;
+  for (const ContinuationSettings& settings :
+       {ContinuationSettings{.most = 20}, ContinuationSettings{.most = 1},
+        ContinuationSettings{.most = 30, .temperature = 1.0, .seed = 7},
+        ContinuationSettings{.most = 30, .end = 11, .temperature = 2.0, .seed = 8}}) {
+    CAPTURE(settings.most, settings.temperature);
+    const auto written = continue_texts(ctx, model, generator, texts, settings);
+    REQUIRE(written.size() == texts.size());
+    for (std::size_t b = 0; b < texts.size(); ++b) {
+      CHECK(written[b] == alone(ctx, placed.module, b, settings));
+    }
+  }
+  CHECK(continue_texts(ctx, model, generator, texts, {.temperature = 1.0, .seed = 1}) !=
+        continue_texts(ctx, model, generator, texts, {.temperature = 1.0, .seed = 2}));
+  CHECK(continue_texts(ctx, model, generator, texts, {.most = 0}) == Texts(texts.size()));
+  CHECK(continue_texts(ctx, model, generator, Texts()).empty());
+}
+
+TEST_CASE("a text ends before the word that ends it, and the others go on") {
+  Cpu device;
+  const Placed placed(device, Writer());
+  auto ctx = placed.evaluation(device);
+  const auto& [model, generator] = placed.module;
+  const auto all = continue_texts(ctx, model, generator, texts, {.most = 8});
+  for (const token_t end : all[0]) {
+    const auto cut = continue_texts(ctx, model, generator, texts, {.most = 8, .end = end});
+    for (std::size_t b = 0; b < texts.size(); ++b) {
+      CHECK(cut[b] == std::vector<token_t>(all[b].begin(), std::ranges::find(all[b], end)));
+    }
+  }
+}
+
+TEST_CASE("what cannot be continued is refused") {
+  Cpu device;
+  Placed placed(device, Writer());
+  auto ctx = placed.evaluation(device);
+  const auto& [model, generator] = placed.module;
+  const auto fault = [&]<class Error>(const Texts& of, const ContinuationSettings& settings) {
+    return message_of<Error>(
+        [&] { return continue_texts(ctx, model, generator, of, settings).size(); });
+  };
+  CHECK(fault.template operator()<ArgumentError>({{1}, {}}, {}) ==
+        "continue_texts: text 1 has no words");
+  CHECK(fault.template operator()<ArgumentError>({{1}}, {.temperature = -1.0}) ==
+        "sample_word: a temperature of -1, 29 words");
+  CHECK(fault.template operator()<ShapeError>({{1}, {2, 3}}, {.most = 40}) ==
+        "embedding: a sequence of 41 tokens is longer than the 40 positions");
+  placed.values[static_cast<std::size_t>(generator.weight.value_offset)] =
+      std::numeric_limits<float>::quiet_NaN();
+  for (const double temperature : {0.0, 1.0}) {
+    CHECK(fault.template operator()<Error>({{1}, {2, 3}}, {.temperature = temperature}) ==
+          "continue_texts: no word behind the 1 of text 0: the model makes numbers that are not "
+          "finite");
+  }
+}
+
+}  // namespace continue_texts_tests
