@@ -72,4 +72,9 @@ CLI::Validator share() {
                        [](double number) { return number >= 0.0 && number < 1.0; });
 }
 
+CLI::Validator share_above_0() {
+  return check<double>("a number above 0, at most 1", "SHARE",
+                       [](double number) { return number > 0.0 && number <= 1.0; });
+}
+
 }  // namespace examples

@@ -31,4 +31,7 @@ CLI::Validator number_from_0();
 //! 0 or above, and below 1.
 CLI::Validator share();
 
+//! Above 0, and at most 1.
+CLI::Validator share_above_0();
+
 }  // namespace examples

@@ -158,6 +158,12 @@ class LanguageModel(unittest.TestCase):
         self.assertEqual(len(drawn[0].split()), 51)
         self.assertEqual(drawn[0], drawn[1])
         self.assertNotEqual(drawn[0], drawn[2])
+        for option, value in (("--top-k", 1), ("--top-p", 1e-6)):  # one word alone is left
+            run = self.run_program(SINGLE, "generate", self.folder / "model", "--prompt",
+                                   "One two three four", "--words", 3, "--temperature", 2, option, value)
+            self.assertEqual(run.stdout, "one two three four\nfive six seven\n", run.stderr)
+        run = self.run_program(SINGLE, "generate", self.folder / "model", "--prompt", "one", "--top-p", 0)
+        self.refused(run, "--top-p: needs a number above 0, at most 1, not 0")
         self.refused(self.run_program(SINGLE, "generate", self.folder / "model", "--prompt",
                                       "Xyzzy plugh"), 'knows no word of the prompt "Xyzzy plugh"')
         best = self.folder / "model/best.safetensors"

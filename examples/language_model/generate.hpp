@@ -85,7 +85,7 @@ int generate_command(const Options& options) {
     }
     const auto random =
         weft::philox({static_cast<std::uint32_t>(drawn), 0, 0, 0}, weft::RandomKey(o.seed, 0));
-    words.push_back(weft::generate::sample_word(logits, o.temperature, random[0] * 0x1p-32));
+    words.push_back(weft::generate::sample_word(logits, o.sampling, random[0] * 0x1p-32));
   }
   std::printf("%s\n%s\n", vocabulary.decode(std::span(words).first(given)).c_str(),
               vocabulary.decode(std::span(words).subspan(given)).c_str());

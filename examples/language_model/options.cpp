@@ -93,9 +93,14 @@ void add_train(CLI::App& app, TrainOptions& o, bool has_stages) {
 void add_generate(CLI::App& app, GenerateOptions& o) {
   app.add_option("--prompt", o.prompt, "The words to go on from")->required();
   app.add_option("--words", o.words, "How many more")->check(examples::positive_whole_number());
-  app.add_option("--temperature", o.temperature,
+  app.add_option("--temperature", o.sampling.temperature,
                  "0: always the most probable word; 1: by the model's probabilities")
       ->check(examples::number_from_0());
+  app.add_option("--top-k", o.sampling.top_k, "Draw one of so many likeliest words; 0: of all")
+      ->check(examples::whole_number_from_0());
+  app.add_option("--top-p", o.sampling.top_p,
+                 "Draw one of the fewest likeliest words with this probability together")
+      ->check(examples::share_above_0());
   examples::add_seed(app, o.seed, "Of what is drawn");
 }
 

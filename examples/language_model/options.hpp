@@ -6,6 +6,7 @@
 #include "../common/run_options.hpp"
 
 #include <weft/core/index.hpp>
+#include <weft/generate/sample.hpp>
 #include <weft/parallel/stage_runner.hpp>
 
 #include <cstdint>
@@ -37,7 +38,7 @@ struct TrainOptions {
 struct GenerateOptions {
   std::string prompt;
   weft::index_t words = 50;
-  double temperature = 0.0;
+  weft::generate::Sampling sampling;
   std::uint64_t seed = 1;
 };
 

@@ -57,7 +57,7 @@ std::vector<token_t> alone(nn::Context<Cpu>& ctx, const Writer& writer, std::siz
         to_host(writer.generator.logits(ctx, rows.slice(lengths[0] - 1, lengths[0])));
     const auto random = philox({static_cast<std::uint32_t>(t), static_cast<std::uint32_t>(b), 0, 0},
                                RandomKey(settings.seed, 0));
-    const token_t word = generate::sample_word(logits, settings.temperature, random[0] * 0x1p-32);
+    const token_t word = generate::sample_word(logits, settings.sampling, random[0] * 0x1p-32);
     if (word == settings.end) break;
     words.push_back(word);
   }
@@ -73,17 +73,19 @@ TEST_CASE("texts are continued side by side as each is alone") {
   const auto& [model, generator] = placed.module;
   for (const ContinuationSettings& settings :
        {ContinuationSettings{.most = 20}, ContinuationSettings{.most = 1},
-        ContinuationSettings{.most = 30, .temperature = 1.0, .seed = 7},
-        ContinuationSettings{.most = 30, .end = 11, .temperature = 2.0, .seed = 8}}) {
-    CAPTURE(settings.most, settings.temperature);
+        ContinuationSettings{.most = 30, .sampling = {.temperature = 1.0}, .seed = 7},
+        ContinuationSettings{
+            .most = 30, .end = 11, .sampling = {.temperature = 2.0, .top_k = 9}, .seed = 8}}) {
+    CAPTURE(settings.most, settings.sampling.temperature);
     const auto written = continue_texts(ctx, model, generator, texts, settings);
     REQUIRE(written.size() == texts.size());
     for (std::size_t b = 0; b < texts.size(); ++b) {
       CHECK(written[b] == alone(ctx, placed.module, b, settings));
     }
   }
-  CHECK(continue_texts(ctx, model, generator, texts, {.temperature = 1.0, .seed = 1}) !=
-        continue_texts(ctx, model, generator, texts, {.temperature = 1.0, .seed = 2}));
+  CHECK(
+      continue_texts(ctx, model, generator, texts, {.sampling = {.temperature = 1.0}, .seed = 1}) !=
+      continue_texts(ctx, model, generator, texts, {.sampling = {.temperature = 1.0}, .seed = 2}));
   CHECK(continue_texts(ctx, model, generator, texts, {.most = 0}) == Texts(texts.size()));
   CHECK(continue_texts(ctx, model, generator, Texts()).empty());
 }
@@ -113,14 +115,15 @@ TEST_CASE("what cannot be continued is refused") {
   };
   CHECK(fault.template operator()<ArgumentError>({{1}, {}}, {}) ==
         "continue_texts: text 1 has no words");
-  CHECK(fault.template operator()<ArgumentError>({{1}}, {.temperature = -1.0}) ==
-        "sample_word: a temperature of -1, 29 words");
+  CHECK(fault.template operator()<ArgumentError>({{1}}, {.sampling = {.temperature = -1.0}}) ==
+        "continue_texts: a temperature of -1, top_k of 0, top_p of 1");
   CHECK(fault.template operator()<ShapeError>({{1}, {2, 3}}, {.most = 40}) ==
         "embedding: a sequence of 41 tokens is longer than the 40 positions");
   placed.values[static_cast<std::size_t>(generator.weight.value_offset)] =
       std::numeric_limits<float>::quiet_NaN();
   for (const double temperature : {0.0, 1.0}) {
-    CHECK(fault.template operator()<Error>({{1}, {2, 3}}, {.temperature = temperature}) ==
+    CHECK(fault.template operator()<Error>({{1}, {2, 3}},
+                                           {.sampling = {.temperature = temperature}}) ==
           "continue_texts: no word behind the 1 of text 0: the model makes numbers that are not "
           "finite");
   }

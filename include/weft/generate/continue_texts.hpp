@@ -26,7 +26,7 @@ namespace weft::generate {
 struct ContinuationSettings {
   index_t most = 20;                //!< words that are written behind a text
   std::optional<token_t> end = {};  //!< a word that ends a text, and is not returned
-  double temperature = 0.0;         //!< of `sample_word`: at 0 the likeliest word is written
+  Sampling sampling = {};           //!< which words are written: unless you say so the likeliest
   std::uint64_t seed = 0;  //!< of the drawn words; text b's depend on it, on b and on the text
 };
 
@@ -47,7 +47,7 @@ std::vector<token_t> sample_words(nn::Context<D>& ctx, const Generator& generato
     const auto random =
         philox({static_cast<std::uint32_t>(t), static_cast<std::uint32_t>(open[row]), 0, 0},
                RandomKey(settings.seed, 0));
-    words.push_back(finite ? sample_word(of_text, settings.temperature, random[0] * 0x1p-32)
+    words.push_back(finite ? sample_word(of_text, settings.sampling, random[0] * 0x1p-32)
                            : token_t{-1});
   }
   return words;
@@ -60,7 +60,7 @@ std::vector<token_t> sample_words(nn::Context<D>& ctx, const Generator& generato
 //!     const auto more = continue_texts(ctx, model, generator, texts, {.most = 50, .end = eos});
 //!
 //! **Shapes.** texts: B rows of words, none empty. Returns B rows of at most `most` words.
-//! **Errors.** ArgumentError for a text without words, or what `sample_word` refuses; Error where a
+//! **Errors.** ArgumentError for a text without words, or as `sample_word`'s; Error where a
 //! logit is not finite; as the embedding's, for words that the vocabulary does not have and texts
 //! that become longer than its positions.
 //! **Memory.** That of a `LanguageModelCache` of B texts: cut many into several calls.
@@ -68,6 +68,7 @@ template <class Model, class Generator, class D>
 [[nodiscard]] std::vector<std::vector<token_t>> continue_texts(
     nn::Context<D>& ctx, const Model& model, const Generator& generator,
     std::span<const std::vector<token_t>> texts, const ContinuationSettings& settings = {}) {
+  detail::check_sampling("continue_texts", settings.sampling);
   std::vector<std::vector<token_t>> written(texts.size());
   std::vector<token_t> words;     // that the model reads next
   std::vector<index_t> counts;    // of each text
@@ -83,7 +84,7 @@ template <class Model, class Generator, class D>
   LargestLogit<Generator, D> likeliest(generator);
   for (index_t t = 0; t < settings.most && !open.empty(); ++t) {
     const auto rows = cache.read(ctx, words, counts);
-    const auto next = settings.temperature == 0.0
+    const auto next = settings.sampling.temperature == 0.0
                           ? likeliest.find(ctx, rows, {})
                           : detail::sample_words(ctx, generator, rows, open, t, settings);
     std::vector<std::size_t> still_open;
