@@ -59,6 +59,15 @@ TEST_CASE("a product and a sum, rounded once with AVX-512") {
     if (WEFT_AVX512) CHECK(sums[i] == once);
     CHECK(std::abs(sums[i] - once) <= 0x1p-24f);
   }
+  // Narrower ones have the same bits.
+  constexpr std::size_t narrow_words = sizeof(simd::NarrowFloats) / 4;
+  const auto narrow = [](const std::array<float, words>& elements) {
+    simd::NarrowFloats v;
+    std::memcpy(&v, elements.data(), sizeof v);
+    return v;
+  };
+  const auto narrow_sums = simd::multiply_add(narrow(a), narrow(b), narrow(c));
+  for (std::size_t i = 0; i < narrow_words; ++i) CHECK(narrow_sums[i] == sums[i]);
 }
 
 TEST_CASE("products have all their 64 bits, in every element") {

@@ -38,6 +38,14 @@ inline constexpr int register_bytes = 16;
 
 //! As many floats as a register holds.
 using FloatRegister = float __attribute__((vector_size(register_bytes)));
+#if WEFT_AVX512
+//! Eight floats, of which a processor with AVX-512 multiplies as many vectors in a cycle, or twice
+//! as many, as of sixteen; without AVX-512 as many as a register holds.
+using NarrowFloats = float __attribute__((vector_size(32)));
+#else
+//! As many floats as a register holds.
+using NarrowFloats = FloatRegister;
+#endif
 //! Four floats, which every processor adds and shuffles.
 using FourFloats = float __attribute__((vector_size(16)));
 //! As many 32-bit integers as a register holds; also what comparisons give.
@@ -81,20 +89,26 @@ WEFT_INLINE FloatRegister sqrt(FloatRegister x) {
 //! a * b + c. Where there is an instruction for it, it is rounded once, whatever options of the
 //! compiler say: g++ that tunes for Zen rounds twice where a loop has one sum, and once where it
 //! has several, so that a row had other bits alone than beside others.
-WEFT_INLINE FloatRegister multiply_add(FloatRegister a, FloatRegister b, FloatRegister c) {
-#if WEFT_AVX512 && defined(__clang__)
-  return (FloatRegister)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
-#elif WEFT_AVX512
-  constexpr int current_rounding = 4;
-  return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, current_rounding);
-#elif defined(__AVX2__) && defined(__FMA__) && defined(__clang__)
-  return (FloatRegister)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+WEFT_INLINE NarrowFloats multiply_add(NarrowFloats a, NarrowFloats b, NarrowFloats c) {
+#if defined(__AVX2__) && defined(__FMA__) && defined(__clang__)
+  return (NarrowFloats)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
 #elif defined(__AVX2__) && defined(__FMA__)
   return __builtin_ia32_vfmaddps256(a, b, c);
 #else
   return a * b + c;
 #endif
 }
+#if WEFT_AVX512
+//! The same of sixteen floats.
+WEFT_INLINE FloatRegister multiply_add(FloatRegister a, FloatRegister b, FloatRegister c) {
+#if defined(__clang__)
+  return (FloatRegister)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#else
+  constexpr int current_rounding = 4;
+  return __builtin_ia32_vfmaddps512_mask(a, b, c, -1, current_rounding);
+#endif
+}
+#endif
 
 //! The products of the lower halves of 64-bit elements.
 WEFT_INLINE LongRegister multiply_low_words(LongRegister a, LongRegister b) {
@@ -127,7 +141,8 @@ WEFT_INLINE WordProducts<WordRegister> multiply_wide(WordRegister a, std::uint32
   const auto pairs = (LongRegister)a;
   const LongRegister even = multiply_low_words(pairs, factor);
   const LongRegister odd = multiply_low_words(pairs >> 32, factor);
-  return {(WordRegister)((even >> 32) | (odd & ~lower)), (WordRegister)((even & lower) | odd << 32)};
+  return {(WordRegister)((even >> 32) | (odd & ~lower)),
+          (WordRegister)((even & lower) | odd << 32)};
 }
 
 #if WEFT_AVX512

@@ -137,7 +137,7 @@ WEFT_INLINE To bits_as(From v) {
 //! Half by half: g++ copies a pair as bytes through the stack.
 template <class Vector>
 WEFT_INLINE Vector load_all(const void* from) {
-  if constexpr (sizeof(Vector) == register_bytes) {
+  if constexpr (sizeof(Vector) <= register_bytes) {
     Vector v;
     std::memcpy(&v, from, sizeof v);
     return v;
@@ -150,7 +150,7 @@ WEFT_INLINE Vector load_all(const void* from) {
 //! Writes a vector, half by half.
 template <class Vector>
 WEFT_INLINE void store_all(void* to, Vector v) {
-  if constexpr (sizeof(Vector) == register_bytes) {
+  if constexpr (sizeof(Vector) <= register_bytes) {
     std::memcpy(to, &v, sizeof v);
   } else {
     store_all(to, v.first);
