@@ -79,6 +79,9 @@ inline constexpr int widest_block = WEFT_AVX512 ? 4 : 1;
 inline constexpr index_t strip = 16 * widest_block;
 //! What columns of floats come in multiples of: AVX2 and AVX-512 multiply half of a vector of 16.
 inline constexpr index_t narrowest = simd::register_bytes >= 32 ? 8 : 16;
+//! Vectors of 8 in a block of such columns: the 16 registers of AVX2 hold them, a row of B, a
+//! factor.
+inline constexpr int narrow_sums = 12;
 
 //! All rows of V vectors of columns, in blocks of up to `sums` such vectors.
 template <class Vector, int V, int sums, class T, class Next>
@@ -124,7 +127,8 @@ void multiply_tile(index_t M, index_t N, index_t K, std::type_identity_t<Strided
   for (; j + 16 <= N; j += 16) multiply(std::integral_constant<int, 1>(), j);
   if constexpr (narrowest < 16 && std::is_same_v<T, float>) {
     if (j < N) {
-      multiply_panel<simd::NarrowFloats, 1, 12>(M, K, a, b + j, ldb, c + j, ldc, accumulate, next);
+      multiply_panel<simd::NarrowFloats, 1, narrow_sums>(M, K, a, b + j, ldb, c + j, ldc,
+                                                         accumulate, next);
     }
   }
 }
