@@ -6,6 +6,8 @@
 #include <weft/comm/threads.hpp>
 #include <weft/core/trace.hpp>
 
+#include "../failing_allocations.hpp"
+
 #include <catch2/catch.hpp>
 
 #include <chrono>
@@ -19,30 +21,12 @@
 #include <thread>
 #include <vector>
 
-namespace {
-
-thread_local std::size_t most_bytes = std::numeric_limits<std::size_t>::max();
-thread_local long allocations_left = std::numeric_limits<long>::max();  // one then fails
-
-}  // namespace
-
-// Not inlined: g++ would warn of what is deleted by one of them and was made by the other.
-[[gnu::noinline]] void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
-  if (bytes > most_bytes || allocations_left-- == 0) return nullptr;
-  return std::malloc(bytes > 0 ? bytes : 1);
-}
-[[gnu::noinline]] void* operator new(std::size_t bytes) {
-  void* const memory = operator new(bytes, std::nothrow);
-  if (memory == nullptr) throw std::bad_alloc();
-  return memory;
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-
 namespace out_of_memory_tests {
 
 using namespace weft;
 using namespace weft::comm;
+using testing::allocations_left;
+using testing::most_bytes;
 
 TEST_CASE("whichever allocation fails in a rank that is a thread, it ends with that error") {
   int failed = 0;

@@ -7,11 +7,13 @@
 #include <atomic>
 #include <barrier>
 #include <chrono>
+#include <limits>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "../failing_allocations.hpp"
 #include "../message_of.hpp"
 
 namespace parallel_apply_tests {
@@ -37,6 +39,29 @@ TEST_CASE("the devices run at the same time") {
   std::barrier meeting(3);  // would never open if one waited for another to end
   parallel_apply(group, [&](Cpu&, int) { meeting.arrive_and_wait(); });
   SUCCEED();
+}
+
+TEST_CASE("where memory is missing for a device's task, the others run and are waited for") {
+  for (const int failing : {0, 1, 2}) {
+    CAPTURE(failing);
+    const DeviceGroup<Cpu> group(3);  // whose queues have no memory yet
+    std::atomic<int> ended{0};
+    const auto message = message_of<DeviceError>([&] {
+      testing::allocations_left = 1 + failing;  // the first is for all tasks
+      try {
+        parallel_apply(group, [&](Cpu&, int) {
+          std::this_thread::sleep_for(std::chrono::milliseconds(20));
+          ++ended;
+        });
+      } catch (...) {
+        testing::allocations_left = std::numeric_limits<long>::max();
+        throw;
+      }
+      return 0;
+    });
+    CHECK(message == text("cpu:", failing, ": std::bad_alloc"));
+    CHECK(ended == 2);
+  }
 }
 
 TEST_CASE("the first device's exception is rethrown, with its name, once all have ended") {
@@ -77,7 +102,7 @@ TEST_CASE("a function on a device that asks for all devices is refused: it would
   for (const auto& message : messages) {
     CHECK(message.find("would wait for itself") != std::string::npos);
   }
-  int calls = 0;
+  std::atomic<int> calls{0};
   parallel_apply(devices, [&](Cpu&, int index) { calls += index; });
   CHECK(calls == 1);
 }

@@ -3,9 +3,8 @@
 //! @file Runs a function on several devices at once.
 #pragma once
 
-#include <condition_variable>
 #include <exception>
-#include <mutex>
+#include <latch>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -35,27 +34,6 @@ class DeviceError : public Error {
 
 namespace detail {
 
-//! Counts what is still running.
-class Latch {
- public:
-  explicit Latch(int count) : count_(count) {}
-
-  void count_down() {
-    const std::scoped_lock lock(mutex_);
-    if (--count_ == 0) done_.notify_one();
-  }
-
-  void wait() {
-    std::unique_lock lock(mutex_);
-    done_.wait(lock, [this] { return count_ == 0; });
-  }
-
- private:
-  std::mutex mutex_;
-  std::condition_variable done_;
-  int count_;
-};
-
 //! A function of a device and its index, without its type: what runs it is compiled once.
 template <class D>
 struct DeviceFunction {
@@ -71,7 +49,7 @@ struct DeviceCall {
   DeviceFunction<D> function;
   D* device;
   int index;
-  Latch* latch;
+  std::latch* ended;
   std::exception_ptr failure;
 
   static void run(void* argument) noexcept {
@@ -89,7 +67,7 @@ struct DeviceCall {
       }
     }
     device_of_thread = nullptr;
-    call.latch->count_down();
+    call.ended->count_down();
   }
 };
 
@@ -111,14 +89,21 @@ void parallel_apply(const DeviceGroup<D>& devices, DeviceFunction<D> function) {
     throw ArgumentError(text("parallel_apply: ", devices[index],
                              " would wait for itself: its worker is in a function already"));
   }
-  Latch latch(devices.size());
+  std::latch ended(devices.size());
   std::vector<DeviceCall<D>> calls;
   calls.reserve(static_cast<std::size_t>(devices.size()));
   for (int index = 0; index < devices.size(); ++index) {
-    calls.push_back({function, &devices[index], index, &latch, nullptr});
+    calls.push_back({function, &devices[index], index, &ended, nullptr});
   }
-  for (auto& call : calls) call.device->submit({&DeviceCall<D>::run, &call});
-  latch.wait();
+  for (auto& call : calls) {
+    try {
+      call.device->submit({&DeviceCall<D>::run, &call});
+    } catch (...) {  // no memory: the others run, and are waited for
+      call.failure = std::current_exception();
+      ended.count_down();
+    }
+  }
+  ended.wait();
   for (const auto& call : calls) {
     if (call.failure != nullptr) rethrow_with_device(*call.device, call.failure);
   }
