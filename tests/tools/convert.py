@@ -336,6 +336,18 @@ class Llama(OfFolder):
         self.assertEqual(convert_llama.sizes_of(back / "config.json"),
                          convert_llama.sizes_of(self.model / "config.json"))
 
+    def test_a_trainers_folder_has_its_best_model(self):
+        self.model_of()
+        (self.out / "model.safetensors").rename(self.out / "best.safetensors")
+        back = self.folder / "back"
+        self.converted("weft-to-llama", self.out, back)
+        self.assertEqual(convert_files.read(str(back / "model.safetensors")).tensors,
+                         self.weights.tensors)
+        (self.out / "best.safetensors").unlink()
+        status, said = self.run_convert("weft-to-llama", self.out, back)
+        self.assertEqual(status, 1)
+        self.assertIn("model.safetensors: No such file", said)
+
     def test_a_tied_model_has_one_weight_for_both(self):
         self.edit("config.json", tie_word_embeddings=True)
         self.assertIn('"lm_head.weight" is not "model.embed_tokens.weight"',

@@ -246,7 +246,8 @@ def weft_to_llama(options: argparse.Namespace) -> None:
     folder = expect_other_folder(options)
     path = folder / "config.json"
     config = read_json(path)
-    file = read(str(folder / "model.safetensors"))
+    model, best = folder / "model.safetensors", folder / "best.safetensors"
+    file = read(str(best if best.is_file() and not model.is_file() else model))
     config.setdefault("key_heads", config.get("heads"))
     for name, (_, default) in list(ROTARY.items())[1:]:
         config.setdefault(name, default)
