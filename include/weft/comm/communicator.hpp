@@ -6,9 +6,11 @@
 #include <chrono>
 #include <concepts>
 #include <cstddef>
+#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <weft/comm/purpose.hpp>
 #include <weft/core/error.hpp>
@@ -54,6 +56,25 @@ class CommunicatorAborted : public Error {
  private:
   int culprit_;
 };
+
+namespace detail {
+
+//! Ranks 0 to `size` - 1, as an outermost communicator counts them.
+[[nodiscard]] inline std::vector<int> all_ranks(int size) {
+  std::vector<int> ranks(static_cast<std::size_t>(size));
+  std::iota(ranks.begin(), ranks.end(), 0);
+  return ranks;
+}
+
+//! The numbers of `members` in the outermost communicator, where `outer` are those of all ranks.
+[[nodiscard]] inline std::vector<int> outer_ranks(const std::vector<int>& members,
+                                                  const std::vector<int>& outer) {
+  std::vector<int> ranks;
+  for (const int member : members) ranks.push_back(outer[static_cast<std::size_t>(member)]);
+  return ranks;
+}
+
+}  // namespace detail
 
 //! What the others hear of a rank that failed.
 [[nodiscard]] inline std::string failure_text(int rank, const std::string& message) {

@@ -269,11 +269,10 @@ class MpiCommunicator {
       throw ArgumentError(text("MPI: pieces of ", largest_piece, " bytes, not 1 to ", most));
     }
     const auto control = detail::MpiControl::of_world(timeout);
-    std::vector<int> outer;
-    for (int rank = 0; rank < control->size(); ++rank) outer.push_back(rank);
     MPI_Comm copy{};
     detail::check_mpi(MPI_Comm_dup(MPI_COMM_WORLD, &copy), "MPI_Comm_dup");
-    set_group(std::make_shared<detail::MpiGroup>(control, copy, std::move(outer)));
+    set_group(
+        std::make_shared<detail::MpiGroup>(control, copy, detail::all_ranks(control->size())));
   }
 
   [[nodiscard]] int rank() const { return rank_; }
@@ -309,15 +308,12 @@ class MpiCommunicator {
 
   [[nodiscard]] MpiCommunicator split(int color, int key) {
     const auto members = split_members(*this, color, key).first;
-    std::vector<int> outer;
-    for (const int member : members) {
-      outer.push_back(group_->outer[static_cast<std::size_t>(member)]);
-    }
     MPI_Comm part{};
     const Deadline deadline("MPI_Comm_split", timeout());
     detail::check_mpi(MPI_Comm_split(group_->comm, color, key, &part), "MPI_Comm_split");
     MpiCommunicator result(*this);
-    result.set_group(std::make_shared<detail::MpiGroup>(group_->control, part, std::move(outer)));
+    result.set_group(std::make_shared<detail::MpiGroup>(
+        group_->control, part, detail::outer_ranks(members, group_->outer)));
     return result;
   }
 
@@ -383,8 +379,9 @@ int launch_mpi(Timeout timeout, const Program& program) {
     MPI_Abort(MPI_COMM_WORLD, aborted_status);
   }
   const Deadline deadline("MPI_Finalize", timeout);
-  // A rank that aborts while others are in MPI_Finalize breaks a fence of PMIx, in which the mpirun of
-  // Open MPI 4.1 then crashes or hangs (7 of 192 runs on a busy machine): all ranks enter it together.
+  // A rank that aborts while others are in MPI_Finalize breaks a fence of PMIx, in which the mpirun
+  // of Open MPI 4.1 then crashes or hangs (7 of 192 runs on a busy machine): all ranks enter it
+  // together.
   if (MPI_Barrier(MPI_COMM_WORLD) != MPI_SUCCESS) MPI_Abort(MPI_COMM_WORLD, aborted_status);
   communicator.reset();
   if (initialized == 0) MPI_Finalize();

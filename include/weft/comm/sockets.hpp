@@ -101,12 +101,10 @@ class SocketCommunicator {
                      Timeout timeout = default_timeout, const std::string& job = {})
       : rank_(rank) {
     if (rank < 0 || rank >= size) throw ArgumentError(text("rank ", rank, " of ", size));
-    std::vector<int> outer(static_cast<std::size_t>(size));
-    for (int r = 0; r < size; ++r) outer[static_cast<std::size_t>(r)] = r;
     auto sockets = detail::Rendezvous(rank, size, address, port, timeout, job).connect();
     group_ = std::make_shared<Group>(
         Group{std::make_shared<detail::SocketMesh>(rank, std::move(sockets), timeout), 1,
-              std::move(outer)});
+              detail::all_ranks(size)});
   }
 
   [[nodiscard]] int rank() const { return rank_; }
@@ -134,17 +132,14 @@ class SocketCommunicator {
 
   [[nodiscard]] SocketCommunicator split(int color, int key) {
     const auto [members, mine] = split_members(*this, color, key);
-    std::vector<int> outer;
-    for (const int member : members) {
-      outer.push_back(group_->outer[static_cast<std::size_t>(member)]);
-    }
     const std::uint64_t id = Fingerprint()
                                  .add(group_->id)
                                  .add(group_->splits++)
                                  .add(static_cast<std::uint64_t>(color))
                                  .value();
     SocketCommunicator part(*this);
-    part.group_ = std::make_shared<Group>(Group{group_->mesh, id, std::move(outer)});
+    part.group_ = std::make_shared<Group>(
+        Group{group_->mesh, id, detail::outer_ranks(members, group_->outer)});
     part.rank_ = mine;
     return part;
   }

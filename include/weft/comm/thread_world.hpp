@@ -209,9 +209,8 @@ class ThreadWorld {
     const auto [known, is_first] = subworlds_.try_emplace({split, color});
     Subworld& made = known->second;
     if (is_first) {
-      std::vector<int> outer;
-      for (const int member : members) outer.push_back(outer_[static_cast<std::size_t>(member)]);
-      made = {std::make_shared<ThreadWorld>(std::move(outer), timeout_, ranks_), members.size()};
+      made = {std::make_shared<ThreadWorld>(outer_ranks(members, outer_), timeout_, ranks_),
+              members.size()};
     }
     const auto world = made.world;
     if (--made.missing == 0) subworlds_.erase(known);

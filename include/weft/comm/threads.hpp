@@ -4,7 +4,6 @@
 #pragma once
 
 #include <memory>
-#include <numeric>
 #include <span>
 #include <string>
 #include <utility>
@@ -57,10 +56,8 @@ class ThreadCommunicator {
   [[nodiscard]] static std::vector<ThreadCommunicator> world(int ranks,
                                                              Timeout timeout = default_timeout) {
     if (ranks < 1) throw ArgumentError(text("a world of ", ranks, " ranks"));
-    std::vector<int> outer(static_cast<std::size_t>(ranks));
-    std::iota(outer.begin(), outer.end(), 0);
     const auto shared = std::make_shared<detail::ThreadWorld>(
-        std::move(outer), timeout, std::make_shared<detail::ThreadRanks>(ranks));
+        detail::all_ranks(ranks), timeout, std::make_shared<detail::ThreadRanks>(ranks));
     std::vector<ThreadCommunicator> result;
     for (int rank = 0; rank < ranks; ++rank) result.push_back(ThreadCommunicator(shared, rank));
     return result;
