@@ -4,6 +4,8 @@
 
 #include "number_checks.hpp"
 
+#include <weft/core/version.hpp>
+
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
@@ -24,6 +26,15 @@ void add_product_precision(CLI::App& app, std::string& precision, const std::str
 void add_seed(CLI::App& app, std::uint64_t& seed, const std::string& help,
               const std::string& group) {
   app.add_option("--seed", seed, help)->check(examples::seed())->group(group);
+}
+
+void prepare_commands(CLI::App& app) {
+  app.require_subcommand(1);
+  app.fallthrough();
+  app.option_defaults()->ignore_underscore()->always_capture_default();
+  app.set_version_flag("--version", std::string("weft ") + weft::version);
+  app.set_config("--config", "", "Read options from this TOML or INI file");
+  app.allow_config_extras(CLI::config_extras_mode::error);
 }
 
 void add_run_options(CLI::App& app, RunOptions& o) {

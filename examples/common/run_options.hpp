@@ -26,6 +26,10 @@ struct RunOptions {
   std::string command_line;  //!< of the program, as it was typed
 };
 
+//! What programs of several commands have in common: one command is given, options stand before or
+//! behind it or in a file (--config), and --version is there.
+void prepare_commands(CLI::App& app);
+
 void add_run_options(CLI::App& app, RunOptions& options);
 
 //! The option --product-precision alone, for programs that use a model.

@@ -4,8 +4,6 @@
 
 #include "../common/number_checks.hpp"
 
-#include <weft/core/version.hpp>
-
 #include <CLI/CLI.hpp>
 
 #include <cstdlib>
@@ -109,12 +107,7 @@ void add_generate(CLI::App& app, GenerateOptions& o) {
 Options parse_options(int argc, char** argv, const std::string& strategy, int pipeline,
                       int default_ranks) {
   CLI::App app("Trains a language model (strategy: " + strategy + "), and lets it write.");
-  app.require_subcommand(1);
-  app.fallthrough();
-  app.option_defaults()->ignore_underscore()->always_capture_default();
-  app.set_version_flag("--version", std::string("weft ") + weft::version);
-  app.set_config("--config", "", "Read options from this TOML or INI file");
-  app.allow_config_extras(CLI::config_extras_mode::error);
+  examples::prepare_commands(app);
   Options options;
   options.ranks = default_ranks;
   if (pipeline > 0) {

@@ -4,8 +4,6 @@
 
 #include "../common/number_checks.hpp"
 
-#include <weft/core/version.hpp>
-
 #include <CLI/CLI.hpp>
 
 #include <cstdlib>
@@ -216,12 +214,7 @@ Options parse_options(int argc, char** argv, const std::string& strategy, const 
                       int default_devices, int most_devices) {
   CLI::App app("Trains Transformers to translate (strategy: " + strategy +
                "), translates with them, and scores translations.");
-  app.require_subcommand(1);
-  app.fallthrough();
-  app.option_defaults()->ignore_underscore()->always_capture_default();
-  app.set_version_flag("--version", std::string("weft ") + weft::version);
-  app.set_config("--config", "", "Read options from this TOML or INI file");
-  app.allow_config_extras(CLI::config_extras_mode::error);
+  examples::prepare_commands(app);
   Options options;
   options.devices = default_devices;
   app.add_option("--" + unit, options.devices,
