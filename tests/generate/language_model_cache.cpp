@@ -140,6 +140,30 @@ TEST_CASE("with rounded factors a text that is read in pieces gives the rows of 
   CHECK(cache_difference<llama>(ProductPrecision::bfloat16, 0x1p-6, {9, 1, 1, 1, 20}) == "");
 }
 
+TEST_CASE("texts of which a word cannot be read are what they were") {
+  using Model = nn::LanguageModel<post_norm>;
+  constexpr index_t longest = 6;
+  Cpu device;
+  const Placed placed(device, Model(29, longest));
+  auto ctx = placed.evaluation(device);
+  LanguageModelCache<Model, Cpu> cache(ctx, placed.module, 2), other(ctx, placed.module, 2);
+  const std::vector<token_t> begin{3, 1, 4}, next{5, 9};
+  const std::vector<index_t> counts{2, 1}, one_each{1, 1};
+  (void)cache.read(ctx, begin, counts);
+  (void)other.read(ctx, begin, counts);
+  const auto fault = [&](const std::vector<token_t>& words, const std::vector<index_t>& of_text) {
+    return message_of<Error>([&] { return cache.read(ctx, words, of_text).size(); });
+  };
+  // Words before those are read: of the first text two, or four.
+  CHECK(fault({7, 8, 29}, {3, 0}) == "embedding: word 29, of row 0, is none of 0 to 28");
+  CHECK(fault({7, 8, 7, 8, 7}, {5, 0}) ==
+        "embedding: a sequence of 7 tokens is longer than the 6 positions");
+  CHECK(cache.length(0) == 2);
+  CHECK(cache.length(1) == 1);
+  CHECK(difference(cache.read(ctx, next, one_each), matrix(other.read(ctx, next, one_each)), 0.0) ==
+        "");
+}
+
 TEST_CASE("no words, and more than there are positions for, are refused") {
   using Model = nn::LanguageModel<post_norm>;
   Cpu device;

@@ -76,29 +76,17 @@ class LanguageModelCache {
   //! many rows of C as counts are above 0.
   //! **Cost.** First words of texts are read together, and of other texts one at a time.
   //! **Errors.** ArgumentError unless they fit, or without words; as the embedding's, for words
-  //! that the vocabulary does not have and texts longer than its positions.
+  //! that the vocabulary does not have and texts longer than its positions. The texts are then what
+  //! they were.
   [[nodiscard]] Tensor<float, D> read(nn::Context<D>& ctx, std::span<const token_t> words,
                                       std::span<const index_t> counts) {
     expect_words(words, counts);
-    const auto reading = std::ranges::count_if(counts, [](index_t count) { return count > 0; });
-    std::vector<index_t> done(counts.size(), 0);
-    Tensor<float, D> last;
-    const auto read_part = [&](const Part& part, bool begins) {
-      const auto rows = read_together(ctx, part.words, part.counts, begins);
-      if (rows.rows() == reading) {
-        last = rows;
-        return;
-      }
-      if (last.empty()) last = ctx.empty({reading, C});
-      const auto to = to_device<index_t>(ctx.device(), part.places, {std::ssize(part.places)});
-      ops::scatter_rows(ctx.device(), rows, to, last);
-    };
-    const Part first = next_part(words, counts, done, /*begins=*/true);
-    if (!first.words.empty()) read_part(first, true);
-    for (;;) {
-      const Part one = next_part(words, counts, done, /*begins=*/false);
-      if (one.words.empty()) return last;
-      read_part(one, false);
+    auto lengths = lengths_;
+    try {
+      return read_parts(ctx, words, counts);
+    } catch (...) {
+      lengths_.swap(lengths);  // what was written behind them is not read
+      throw;
     }
   }
 
@@ -157,6 +145,31 @@ class LanguageModelCache {
           text("LanguageModelCache: ", words.size(), " words, by their counts ", sum));
     }
     if (words.empty()) throw ArgumentError("LanguageModelCache: no words to read");
+  }
+
+  //! `read`, part by part: the texts have what was read before a part that cannot be.
+  [[nodiscard]] Tensor<float, D> read_parts(nn::Context<D>& ctx, std::span<const token_t> words,
+                                            std::span<const index_t> counts) {
+    const auto reading = std::ranges::count_if(counts, [](index_t count) { return count > 0; });
+    std::vector<index_t> done(counts.size(), 0);
+    Tensor<float, D> last;
+    const auto read_part = [&](const Part& part, bool begins) {
+      const auto rows = read_together(ctx, part.words, part.counts, begins);
+      if (rows.rows() == reading) {
+        last = rows;
+        return;
+      }
+      if (last.empty()) last = ctx.empty({reading, C});
+      const auto to = to_device<index_t>(ctx.device(), part.places, {std::ssize(part.places)});
+      ops::scatter_rows(ctx.device(), rows, to, last);
+    };
+    const Part first = next_part(words, counts, done, /*begins=*/true);
+    if (!first.words.empty()) read_part(first, true);
+    for (;;) {
+      const Part one = next_part(words, counts, done, /*begins=*/false);
+      if (one.words.empty()) return last;
+      read_part(one, false);
+    }
   }
 
   //! The output for the last of each text's words: its first ones, or one more.
