@@ -13,6 +13,7 @@
 #include <numeric>
 #include <span>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace language_model_cache_tests {
@@ -133,6 +134,14 @@ TEST_CASE("texts that are read side by side give the rows of each alone") {
     }
     CHECK(rows.rows() == row);
   }
+}
+
+TEST_CASE("a cache has no copy that would write where it does") {
+  using Cache = LanguageModelCache<nn::LanguageModel<llama>, Cpu>;
+  CHECK_FALSE(std::is_copy_constructible_v<Cache>);
+  CHECK_FALSE(std::is_copy_assignable_v<Cache>);
+  CHECK(std::is_nothrow_move_constructible_v<Cache>);
+  CHECK(std::is_nothrow_move_assignable_v<Cache>);
 }
 
 TEST_CASE("with rounded factors a text that is read in pieces gives the rows of the whole text") {

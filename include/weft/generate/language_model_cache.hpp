@@ -37,7 +37,7 @@ namespace weft::generate {
 //! But for rounding, the rows are those of the model's forward pass over the whole text.
 //!
 //! **Memory.** For each layer and text the keys and values, in floats: room for twice as many words
-//! as the longest text has.
+//! as the longest text has. It moves and has no copies, which would share them.
 template <class Model, class D>
 class LanguageModelCache {
  public:
@@ -49,6 +49,8 @@ class LanguageModelCache {
     if (texts < 1) throw ArgumentError(text("LanguageModelCache: ", texts, " texts"));
     lengths_.resize(static_cast<std::size_t>(texts));
   }
+  LanguageModelCache(LanguageModelCache&&) = default;
+  LanguageModelCache& operator=(LanguageModelCache&&) = default;
 
   //! How many texts there are.
   [[nodiscard]] index_t texts() const { return std::ssize(lengths_); }
