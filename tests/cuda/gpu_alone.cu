@@ -30,7 +30,7 @@ void every_kernel(Cuda& device, Adam& adam, Sgd& sgd, const data::TranslationBat
   ops::softmax_backward(device, in, in, out);
   ops::append_rows(device, in, 1, {}, {}, out);
   ops::append_rows(device, 1, {}, out);
-  ops::append_rows(device, {}, {}, out);
+  ops::append_rows(device, ops::HeadRows<const float>(), {}, out);
   ops::copy(device, in, out);
   ops::convert(device, 1, static_cast<const float*>(nullptr), static_cast<Bfloat16*>(nullptr));
   ops::convert(device, 1, static_cast<const Bfloat16*>(nullptr), static_cast<float*>(nullptr));
