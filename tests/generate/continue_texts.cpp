@@ -117,6 +117,8 @@ TEST_CASE("what cannot be continued is refused") {
         "continue_texts: text 1 has no words");
   CHECK(fault.template operator()<ArgumentError>({{1}}, {.sampling = {.temperature = -1.0}}) ==
         "continue_texts: a temperature of -1, top_k of 0, top_p of 1");
+  CHECK(fault.template operator()<ArgumentError>({{1}}, {.most = -1}) ==
+        "continue_texts: at most -1 words behind a text");
   CHECK(fault.template operator()<ShapeError>({{1}, {2, 3}}, {.most = 40}) ==
         "embedding: a sequence of 41 tokens is longer than the 40 positions");
   placed.values[static_cast<std::size_t>(generator.weight.value_offset)] =

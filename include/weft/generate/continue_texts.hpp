@@ -24,7 +24,7 @@ namespace weft::generate {
 
 //! How texts are continued.
 struct ContinuationSettings {
-  index_t most = 20;                //!< words that are written behind a text
+  index_t most = 20;                //!< words that are written behind a text, unless it ends
   std::optional<token_t> end = {};  //!< a word that ends a text, and is not returned
   Sampling sampling = {};           //!< which words are written: unless you say so the likeliest
   std::uint64_t seed = 0;  //!< of the drawn words; text b's depend on it, on b and on the text
@@ -55,20 +55,25 @@ std::vector<token_t> sample_words(nn::Context<D>& ctx, const Generator& generato
 
 }  // namespace detail
 
-//! Continues texts word by word, all of them side by side, and returns what stands behind each.
+//! Continues texts word by word, all of them side by side, and returns what stands behind each. The
+//! context evaluates.
 //!
 //!     const auto more = continue_texts(ctx, model, generator, texts, {.most = 50, .end = eos});
 //!
 //! **Shapes.** texts: B rows of words, none empty. Returns B rows of at most `most` words.
-//! **Errors.** ArgumentError for a text without words, or as `sample_word`'s; Error where a
-//! logit is not finite; as the embedding's, for words that the vocabulary does not have and texts
-//! that become longer than its positions.
+//! **Errors.** ArgumentError for a text without words, a `most` below 0, or as `sample_word`'s;
+//! Error where a logit is NaN or plus infinity, or all are minus infinity, or any is where words
+//! are drawn; as the embedding's, for words that the vocabulary does not have and texts that become
+//! longer than its positions.
 //! **Memory.** That of a `LanguageModelCache` of B texts: cut many into several calls.
 template <class Model, class Generator, class D>
 [[nodiscard]] std::vector<std::vector<token_t>> continue_texts(
     nn::Context<D>& ctx, const Model& model, const Generator& generator,
     std::span<const std::vector<token_t>> texts, const ContinuationSettings& settings = {}) {
   detail::check_sampling("continue_texts", settings.sampling);
+  if (settings.most < 0) {
+    throw ArgumentError(text("continue_texts: at most ", settings.most, " words behind a text"));
+  }
   std::vector<std::vector<token_t>> written(texts.size());
   std::vector<token_t> words;     // that the model reads next
   std::vector<index_t> counts;    // of each text
