@@ -81,7 +81,9 @@ inline std::vector<WeightedWord> likeliest_words(std::vector<WeightedWord> words
 //! **Shapes.** logits: (V), V > 0; they must be finite.
 //! **Errors.** ArgumentError for a temperature or top_k below 0, a top_p that is not above 0 and at
 //! most 1, or no words.
-//! **Source.** top_p: Holtzman et al. 2020. Both as in Hugging Face's `generate`, top_k first.
+//! **Source.** top_p: Holtzman et al. 2020. Both as in Hugging Face's `generate`, top_k first, but
+//! that of equals the first are left: there top_k leaves all that equal its last word, and top_p no
+//! certain ones.
 [[nodiscard]] inline token_t sample_word(std::span<const float> logits, const Sampling& sampling,
                                          double uniform) {
   detail::check_sampling("sample_word", sampling);
