@@ -69,6 +69,9 @@ TEST_CASE("lengths and ids that do not fit are refused") {
         }) == "layout: 2 lengths and 1 first positions");
   CHECK(message_of<ShapeError>([&] { return make_layout(device, Lengths{1, -2}); }) ==
         "layout: a length of -2");
+  CHECK(message_of<ShapeError>([&] {
+          return make_layout(device, Lengths{1, 2}, Ids{1, 2}, Lengths{5, -1});
+        }) == "layout: a first position of -1");
 }
 
 }  // namespace sequences_tests

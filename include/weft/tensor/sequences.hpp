@@ -55,8 +55,8 @@ using LayoutPointer = std::shared_ptr<const SequenceLayout<D>>;
 //! `longest` is what a table of positions has to cover.
 //!
 //! **Shapes.** lengths, ids: (B). firsts: (B), or empty.
-//! **Errors.** ShapeError if there are not as many ids, or firsts, as lengths, or a length is
-//! negative.
+//! **Errors.** ShapeError if there are not as many ids, or firsts, as lengths, or a length or a
+//! first position is negative.
 template <class D>
 [[nodiscard]] LayoutPointer<D> make_layout(D& device, std::span<const index_t> lengths,
                                            std::span<const std::uint32_t> ids,
@@ -74,6 +74,7 @@ template <class D>
   layout->offsets.push_back(0);
   for (std::size_t b = 0; b < lengths.size(); ++b) {
     if (lengths[b] < 0) throw ShapeError(text("layout: a length of ", lengths[b]));
+    if (first_of(b) < 0) throw ShapeError(text("layout: a first position of ", first_of(b)));
     layout->offsets.push_back(layout->offsets.back() + lengths[b]);
     layout->longest = std::max(layout->longest, first_of(b) + lengths[b]);
   }
