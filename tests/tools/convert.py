@@ -468,7 +468,8 @@ class Llama(OfFolder):
 
     def test_an_epsilon_is_a_power_of_ten(self):
         plain = self.model_of()
-        for said, power in ((1e-6, -6), ("remove", -6), (1e-12, -12), (1e-20, -20), (1.0, 0), (1e-5, None)):
+        for said, power in ((1e-6, -6), ("remove", -6), (1e-12, -12), (1e-20, -20), (1.0, 0), (1e-5, None),
+                            (9.999999974752427e-07, -6), (9.999999747378752e-06, None)):  # as a float has them
             self.edit("config.json", rms_norm_eps=said)
             self.assertEqual(self.model_of(), plain)
             shape = json.loads((self.out / "config.json").read_text(encoding="utf-8"))

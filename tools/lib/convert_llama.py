@@ -7,6 +7,7 @@ import math
 import os
 import pathlib
 import re
+import struct
 from typing import Dict, Iterator, NamedTuple, Tuple
 
 from convert_files import (File, Refused, Tensor, is_number, note, read, read_json, refuse, replace,
@@ -113,7 +114,8 @@ def epsilon_power_of(path: pathlib.Path, config: dict) -> int:
     epsilon = config["rms_norm_eps"]
     if isinstance(epsilon, float) and 0.0 < epsilon <= 1.0:
         power = round(math.log10(epsilon))
-        if power >= SMALLEST_POWER and epsilon == float(f"1e{power}"):
+        number = struct.Struct("<f")  # what is added: other formats' files give it so
+        if power >= SMALLEST_POWER and number.pack(epsilon) == number.pack(float(f"1e{power}")):
             return power
     raise Refused(f"{path}: rms_norm_eps is {epsilon!r}, should be a power of ten from "
                   f"1e{SMALLEST_POWER} to 1.0")
