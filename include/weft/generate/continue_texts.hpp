@@ -27,7 +27,9 @@ struct ContinuationSettings {
   index_t most = 20;                //!< words that are written behind a text, unless it ends
   std::optional<token_t> end = {};  //!< a word that ends a text, and is not returned
   Sampling sampling = {};           //!< which words are written: unless you say so the likeliest
-  std::uint64_t seed = 0;  //!< of the drawn words; text b's depend on it, on b and on the text
+  //! Of the drawn words. Those of text b depend on it, on b and on the text, and on other texts by
+  //! rounding alone: products of few rows add in another order.
+  std::uint64_t seed = 0;
 };
 
 namespace detail {
