@@ -9,6 +9,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <algorithm>
 #include <limits>
 #include <optional>
 #include <span>
@@ -23,7 +24,8 @@ using generate::continue_texts;
 
 namespace {
 
-constexpr nn::LanguageModelShape shape{.d_model = 16, .heads = 2, .d_ff = 20, .layers = 2};
+constexpr nn::LanguageModelShape shape{
+    .d_model = 16, .heads = 2, .d_ff = 20, .layers = 2, .generator_bias = true};
 constexpr index_t vocabulary = 29;
 
 using Texts = std::vector<std::vector<token_t>>;
@@ -100,6 +102,25 @@ TEST_CASE("a text ends before the word that ends it, and the others go on") {
     const auto cut = continue_texts(ctx, model, generator, texts, {.most = 8, .end = end});
     for (std::size_t b = 0; b < texts.size(); ++b) {
       CHECK(cut[b] == std::vector<token_t>(all[b].begin(), std::ranges::find(all[b], end)));
+    }
+  }
+}
+
+TEST_CASE("a word whose logit is minus infinity is not written") {
+  Cpu device;
+  Placed placed(device, Writer());
+  auto ctx = placed.evaluation(device);
+  const auto& [model, generator] = placed.module;
+  float* const bias = placed.values.data() + generator.bias.value_offset;
+  for (const double temperature : {0.0, 3.0}) {
+    const ContinuationSettings settings{.most = 30, .sampling = {.temperature = temperature}};
+    bias[11] = 100.0f;
+    CHECK(continue_texts(ctx, model, generator, texts, settings) ==
+          Texts(texts.size(), std::vector<token_t>(30, 11)));
+    bias[11] = -std::numeric_limits<float>::infinity();
+    for (const auto& written : continue_texts(ctx, model, generator, texts, settings)) {
+      CHECK(written.size() == 30);
+      CHECK(std::ranges::count(written, 11) == 0);
     }
   }
 }

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cmath>
+#include <limits>
 #include <vector>
 
 #include "../message_of.hpp"
@@ -54,6 +55,17 @@ TEST_CASE("no rounding draws a word of probability 0") {
     }
     logits.push_back(-1e4f);
     CHECK(sample_word(logits, {.temperature = 1.0}, 1.0 - 0x1p-53) < row);
+  }
+}
+
+TEST_CASE("a word whose logit is minus infinity is not drawn") {
+  const float never = -std::numeric_limits<float>::infinity();
+  for (const double uniform : {0.0, 0.4, 0.6, 1.0 - 0x1p-53}) {
+    for (const index_t top_k : {0, 2, 4}) {
+      const auto word = sample_word(std::vector{never, 1.0f, never, 1.0f},
+                                    {.temperature = 1.0, .top_k = top_k, .top_p = 0.9}, uniform);
+      CHECK(word == (uniform < 0.5 ? 1 : 3));
+    }
   }
 }
 

@@ -465,6 +465,8 @@ class Llama(OfFolder):
         plain = self.model_of()
         self.edit("config.json", model_type="mistral", sliding_window=None)
         self.assertEqual(self.model_of(), plain)
+        self.edit("config.json", attention_bias=True, mlp_bias=True)  # which transformers does not read
+        self.assertEqual(self.model_of(), plain)
 
     def test_an_epsilon_is_a_power_of_ten(self):
         plain = self.model_of()

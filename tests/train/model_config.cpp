@@ -93,7 +93,7 @@ TEST_CASE("a folder that is no model's is refused") {
   CHECK(message_of<FormatError>(expect) ==
         folder.config() +
             ": names no \"model\" of weft's; tools/convert makes such a folder of a "
-            "Llama or MarianMT of Hugging Face's");
+            "Llama, Mistral, Qwen 2 or MarianMT of Hugging Face's");
   // To write so deep a list into a message would take more stack than there is.
   const std::size_t deep = 200'000;
   io::write_file(folder.config(), "{\"model\":\"\",\"heads\":" + std::string(deep, '[') +

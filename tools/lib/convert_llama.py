@@ -25,10 +25,12 @@ SIZES = ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention
 # Where a file does not say it, as transformers' LlamaConfig has it.
 DEFAULTS = {"hidden_act": "silu", "max_position_embeddings": 2048, "rms_norm_eps": 1e-6,
             "attention_bias": False, "tie_word_embeddings": False}
-# And as its MistralConfig has it.
+# And as its MistralConfig and Qwen2Config have it.
 OF_MISTRAL = {"sliding_window": 4096, "num_key_value_heads": 8, "max_position_embeddings": 131072}
-# And as its Qwen2Config has it, of whose layers the projections before attention have biases.
 OF_QWEN2 = {"num_key_value_heads": 32, "max_position_embeddings": 32768, "sliding_window": 4096}
+# Whatever their files say: of a Qwen 2's projections those before attention have biases.
+BIASES = {"mistral": {"attention_bias": False, "mlp_bias": False},
+          "qwen2": {"attention_bias": True, "mlp_bias": False}}
 
 LAYER = {"self_attn.q_proj": "self_attention.query", "self_attn.k_proj": "self_attention.key",
          "self_attn.v_proj": "self_attention.value", "self_attn.o_proj": "self_attention.output",
@@ -139,9 +141,10 @@ def sizes_of(path: pathlib.Path) -> Sizes:
     if said.get("model_type") == "mistral":
         said = {**OF_MISTRAL, **said}
     if said.get("model_type") == "qwen2":
-        said = {**OF_QWEN2, **said, "attention_bias": True}
+        said = {**OF_QWEN2, **said}
         if said.get("use_sliding_window", False) is False:
             said["sliding_window"] = None
+    said = {**said, **BIASES.get(said.get("model_type"), {})}
     config = {name: value for name, value in said.items() if value is not None}
     rotary = rotary_of(path, config)
     faults = [f"{name} is missing" for name in SIZES[:4] + ("vocab_size",) if name not in config]

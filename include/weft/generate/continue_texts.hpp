@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 #include <utility>
@@ -34,7 +35,8 @@ struct ContinuationSettings {
 
 namespace detail {
 
-//! The t-th word behind each text of `open`, drawn by its logits; -1 where one is not finite.
+//! The t-th word behind each text of `open`, drawn by its logits; -1 where one is NaN or plus
+//! infinity, or all are minus infinity.
 //! **Shapes.** rows: (N, C). open, and what is returned: (N).
 template <class Generator, class D>
 std::vector<token_t> sample_words(nn::Context<D>& ctx, const Generator& generator,
@@ -42,14 +44,17 @@ std::vector<token_t> sample_words(nn::Context<D>& ctx, const Generator& generato
                                   index_t t, const ContinuationSettings& settings) {
   const auto logits = to_host(generator.logits(ctx, rows));
   const std::size_t vocabulary = logits.size() / open.size();
+  constexpr float max_float = std::numeric_limits<float>::max();
   std::vector<token_t> words;
   for (std::size_t row = 0; row < open.size(); ++row) {
     const auto of_text = std::span(logits).subspan(row * vocabulary, vocabulary);
-    const bool finite = std::ranges::all_of(of_text, [](float x) { return std::isfinite(x); });
+    const bool usable =
+        std::ranges::any_of(of_text, [](float x) { return std::isfinite(x); }) &&
+        std::ranges::none_of(of_text, [](float x) { return std::isnan(x) || x > max_float; });
     const auto random =
         philox({static_cast<std::uint32_t>(t), static_cast<std::uint32_t>(open[row]), 0, 0},
                RandomKey(settings.seed, 0));
-    words.push_back(finite ? sample_word(of_text, settings.sampling, random[0] * 0x1p-32)
+    words.push_back(usable ? sample_word(of_text, settings.sampling, random[0] * 0x1p-32)
                            : token_t{-1});
   }
   return words;
@@ -64,9 +69,8 @@ std::vector<token_t> sample_words(nn::Context<D>& ctx, const Generator& generato
 //!
 //! **Shapes.** texts: B rows of words, none empty. Returns B rows of at most `most` words.
 //! **Errors.** ArgumentError for a text without words, a `most` below 0, or as `sample_word`'s;
-//! Error where a logit is NaN or plus infinity, or all are minus infinity, or any is where words
-//! are drawn; as the embedding's, for words that the vocabulary does not have and texts that become
-//! longer than its positions.
+//! Error where a logit is NaN or plus infinity, or all are minus infinity; as the embedding's, for
+//! words that the vocabulary does not have and texts that become longer than its positions.
 //! **Memory.** That of a `LanguageModelCache` of B texts: cut many into several calls.
 template <class Model, class Generator, class D>
 [[nodiscard]] std::vector<std::vector<token_t>> continue_texts(

@@ -45,6 +45,9 @@ class DecoderCache {
           layers()[i].cross_attention.keys_values(ctx, memory.values, FloatType::float32);
     }
   }
+  // Copies would share keys and values, and write to them.
+  DecoderCache(DecoderCache&&) = default;
+  DecoderCache& operator=(DecoderCache&&) = default;
 
   //! The positions decoded so far.
   [[nodiscard]] index_t length() const { return length_; }

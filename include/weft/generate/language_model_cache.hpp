@@ -34,10 +34,11 @@ namespace weft::generate {
 //!     auto row = cache.read(ctx, prompt);                    // all words of it at once
 //!     row = cache.read(ctx, std::span(&next_word, 1));       // as often as wished
 //!
-//! But for rounding, the rows are those of the model's forward pass over the whole text.
+//! But for rounding, the rows are those of the model's forward pass over the whole text. A cache
+//! moves and has no copies, which would share its keys and values.
 //!
 //! **Memory.** For each layer and text the keys and values, in floats: room for twice as many words
-//! as the longest text has. It moves and has no copies, which would share them.
+//! as the longest text has, and while it grows what it had before.
 template <class Model, class D>
 class LanguageModelCache {
  public:

@@ -78,7 +78,7 @@ inline std::vector<WeightedWord> likeliest_words(std::vector<WeightedWord> words
 //! A word by the probabilities softmax(logits / temperature), of those that `sampling` leaves;
 //! at temperature 0 the likeliest one, of equals the first. `uniform`, in [0, 1), chooses.
 //!
-//! **Shapes.** logits: (V), V > 0; they must be finite.
+//! **Shapes.** logits: (V), V > 0; none NaN or plus infinity, not all minus infinity.
 //! **Errors.** ArgumentError for a temperature or top_k below 0, a top_p that is not above 0 and at
 //! most 1, or no words.
 //! **Source.** top_p: Holtzman et al. 2020. Both as in Hugging Face's `generate`, top_k first, but

@@ -137,7 +137,7 @@ inline void expect_config(const RunFolder& folder, const ModelConfig& compiled) 
   if (!saved.contains("model")) {
     throw FormatError(text(path,
                            ": names no \"model\" of weft's; tools/convert makes such a folder of "
-                           "a Llama or MarianMT of Hugging Face's"));
+                           "a Llama, Mistral, Qwen 2 or MarianMT of Hugging Face's"));
   }
   for (const auto& [name, value] : saved.items()) {  // deep ones could not be written, either
     if (value.is_structured()) {
