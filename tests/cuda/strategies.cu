@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <weft/generate/continue_texts.hpp>
 #include <weft/generate/language_model_cache.hpp>
 #include <weft/nn/parameter_groups.hpp>
 #include <weft/testing/small_translation.hpp>
@@ -125,6 +126,14 @@ std::vector<double> train_language_model(ProductPrecision precision) {
   const std::vector<token_t> words{7, 11, 3, 4, 6, 8, 3, 9, 5, 5, 12, 3, 6, 7, 9, 3, 4, 5, 8};
   const auto rows = to_host(cache.read(ctx, words, std::vector<index_t>{2, 17}));
   numbers.insert(numbers.end(), rows.begin(), rows.end());
+  if (precision == ProductPrecision::float32) {  // rounded, another word may be the likeliest
+    const std::vector<std::vector<token_t>> texts{{3, 9, 4, 7}, {5}};
+    for (const auto& written :
+         generate::continue_texts(ctx, train.objective().model(),
+                                  train.objective().loss().generator, texts, {.most = 5})) {
+      numbers.insert(numbers.end(), written.begin(), written.end());
+    }
+  }
   return numbers;
 }
 
