@@ -12,15 +12,13 @@
 #include <utility>
 #include <vector>
 
-#include <weft/core/any_floats.hpp>
 #include <weft/core/index.hpp>
 #include <weft/nn/context.hpp>
 #include <weft/nn/factor_rows.hpp>
 #include <weft/nn/transformer.hpp>
 #include <weft/ops/append.hpp>
-#include <weft/ops/attention.hpp>
+#include <weft/ops/attention_problem.hpp>
 #include <weft/ops/factor.hpp>
-#include <weft/ops/matmul.hpp>
 #include <weft/tensor/sequences.hpp>
 
 namespace weft::generate {
@@ -157,7 +155,7 @@ class DecoderCache {
       ops::append_rows(ctx.device(), cache, length_, own.parents, fresh, grown);
       cache = grown;
     }
-    return attend(ctx, attention, {rows, 3 * C}, *own.queries, cache.data(), *own.keys);
+    return attention.attend(ctx, false, {rows, 3 * C}, *own.queries, cache.data(), *own.keys);
   }
 
   template <class Attention>
@@ -167,26 +165,8 @@ class DecoderCache {
                                                   const SequenceLayout<D>& by_source) const {
     const auto queries =
         attention.project(ctx, x.values, attention.of_queries(), FloatType::float32);
-    return attend(ctx, attention, {queries.numbers().floats(), C}, by_source,
-                  memory.numbers().floats(), *memory_layout_);
-  }
-
-  //! Attention of `queries` to keys and values that lie side by side, and the output projection.
-  template <class Attention>
-  [[nodiscard]] Tensor<float, D> attend(nn::Context<D>& ctx, const Attention& attention,
-                                        ops::HeadRows<const float> queries,
-                                        const SequenceLayout<D>& query_layout,
-                                        const float* keys_values,
-                                        const SequenceLayout<D>& key_layout) const {
-    const index_t H = query_layout.rows();
-    auto attended = ctx.empty({H, C});
-    auto log_sums = ctx.empty({H, Model::shape.heads});
-    ops::attention(ctx.device(), attention.problem(ctx, false, query_layout, key_layout), queries,
-                   {keys_values, 2 * C}, {keys_values + C, 2 * C}, {attended.data(), C},
-                   log_sums.data(), ops::HeadSize<Model::shape.d_model / Model::shape.heads>());
-    auto y = ctx.empty({H, C});
-    ops::matmul_nt(ctx.device(), attended, ctx.factor(attention.output.weight), y);
-    return y;
+    return attention.attend(ctx, false, {queries.numbers().floats(), C}, by_source,
+                            memory.numbers().floats(), *memory_layout_);
   }
 
   const Model* model_;

@@ -12,15 +12,15 @@
 #include <utility>
 #include <vector>
 
-#include <weft/core/any_floats.hpp>
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/lifetime.hpp>
 #include <weft/nn/context.hpp>
+#include <weft/nn/factor_rows.hpp>
 #include <weft/nn/language_model.hpp>
 #include <weft/ops/append.hpp>
-#include <weft/ops/attention.hpp>
-#include <weft/ops/matmul.hpp>
+#include <weft/ops/attention_problem.hpp>
+#include <weft/ops/rotary.hpp>
 #include <weft/ops/rows.hpp>
 #include <weft/tensor/sequences.hpp>
 #include <weft/tensor/tensor.hpp>
@@ -265,22 +265,13 @@ class LanguageModelCache {
                                         const nn::FactorRows<C, D>& x,
                                         const Tensor<float, D>& cache,
                                         const Reading& reading) const {
-    auto& device = ctx.device();
-    const index_t N = x.values.rows();
     const auto projected = attention.project(ctx, x.values, attention.all(), FloatType::float32);
     attention.rotate(ctx, projected, *reading.words, ops::Turn::forth);
     const float* const rows = projected.numbers().floats();
-    ops::append_rows(device, ops::HeadRows<const float>{rows + C, C + width}, reading.places,
+    ops::append_rows(ctx.device(), ops::HeadRows<const float>{rows + C, C + width}, reading.places,
                      cache);
-    const auto attended = ctx.empty({N, C}), log_sums = ctx.empty({N, Model::shape.heads});
-    const auto [k, v] =
-        Attention::parts_of_memory(AnyFloats<const void>(static_cast<const float*>(cache.data())));
-    ops::attention(device, attention.problem(ctx, reading.begins, *reading.queries, *reading.keys),
-                   {rows, C + width}, k, v, {attended.data(), C}, log_sums.data(),
-                   ops::HeadSize<Attention::head_size>());
-    auto y = ctx.empty({N, C});
-    ops::matmul_nt(device, attended, ctx.factor(attention.output.weight), y);
-    return y;
+    return attention.attend(ctx, reading.begins, {rows, C + width}, *reading.queries, cache.data(),
+                            *reading.keys);
   }
 
   const Model* model_;

@@ -60,18 +60,18 @@ struct MultiHeadAttention {
   //! How many heads of queries share one of keys.
   static constexpr int sharing = static_cast<int>(H / KeyHeads);
 
-  Parameter query_weight = weight(C);    //!< (C, C)
-  Parameter key_weight = weight(K);      //!< (K, C)
-  Parameter value_weight = weight(K);    //!< (K, C)
-  Parameter query_bias{.shape = {C}};    //!< (C); biases are unused without Bias
-  Parameter key_bias{.shape = {K}};      //!< (K)
-  Parameter value_bias{.shape = {K}};    //!< (K)
-  Linear<C, C, Bias> output;             //!< (C, C), of all heads' results
+  Parameter query_weight = weight(C);  //!< (C, C)
+  Parameter key_weight = weight(K);    //!< (K, C)
+  Parameter value_weight = weight(K);  //!< (K, C)
+  Parameter query_bias{.shape = {C}};  //!< (C); biases are unused without Bias
+  Parameter key_bias{.shape = {K}};    //!< (K)
+  Parameter value_bias{.shape = {K}};  //!< (K)
+  Linear<C, C, Bias> output;           //!< (C, C), of all heads' results
   Parameter frequencies{.shape = {head_size / 2},
                         .initializer = Initializer::frequencies(R),
                         .trained = false,
                         .computed = true};  //!< (head_size / 2); unused without a Rotary
-  DropoutSite dropout{.operations = H};  //!< of the probabilities, a mask a head
+  DropoutSite dropout{.operations = H};     //!< of the probabilities, a mask a head
 
   constexpr MultiHeadAttention() = default;
   //! With this probability of dropping a probability.
@@ -205,6 +205,25 @@ struct MultiHeadAttention {
     backward_project(ctx, saved.x, dqueries, of_queries(), dx, write);
     backward_project(ctx, ops::Factor<D>(saved.memory), dkeys_values, of_memory(), dmemory,
                      write_memory);
+  }
+
+  //! Attention of projected queries to projected keys and values, which lie side by side, and the
+  //! output projection of it: for searches, which keep keys and values. The last bias is not added.
+  //!
+  //! **Shapes.** queries: N rows of C. keys_values: (M, 2 K). Returns (N, C).
+  template <class D>
+  [[nodiscard]] Tensor<float, D> attend(Context<D>& ctx, bool causal,
+                                        ops::HeadRows<const float> queries,
+                                        const SequenceLayout<D>& query_layout,
+                                        const float* keys_values,
+                                        const SequenceLayout<D>& key_layout) const {
+    const index_t N = query_layout.rows();
+    const auto attended = ctx.empty({N, C}), log_sums = ctx.empty({N, H}), y = ctx.empty({N, C});
+    const auto [k, v] = parts_of_memory(AnyFloats<const void>(keys_values));
+    ops::attention(ctx.device(), problem(ctx, causal, query_layout, key_layout), queries, k, v,
+                   {attended.data(), C}, log_sums.data(), ops::HeadSize<head_size>());
+    ops::matmul_nt(ctx.device(), attended, ctx.factor(output.weight), y);
+    return y;
   }
 
   //! The sizes and masks of this attention between two layouts.
