@@ -85,6 +85,21 @@ TEST_CASE("what is not JSON is refused with line and column") {
         }).starts_with(path + ": not JSON: parse error at " + place));
 }
 
+TEST_CASE("a message has of a file what can be read") {
+  TemporaryFolder folder;
+  const std::string long_name(1'000'000, 'x');
+  const auto fault = [&](const std::string& contents) {
+    const auto path = folder.write("t", contents);
+    return message_of<FormatError>([&] { return read_json_pairs(path); }).substr(path.size());
+  };
+  CHECK(fault("[{\"" + long_name + "\": 1}]") == ", pair 1: the key \"" + std::string(120, 'x') +
+                                                     "...\" is neither \"source\" nor \"target\"");
+  const auto not_json = fault("[[\"a\", \"" + long_name);  // without an end
+  CHECK(not_json.starts_with(": not JSON: parse error at line 1, column "));
+  CHECK(not_json.ends_with("x..."));
+  CHECK(not_json.size() < 400);
+}
+
 TEST_CASE("a list is not over where a byte is 0") {
   TemporaryFolder folder;
   const auto path = folder.write("t", std::string("[[\"a\", \"b\"]]\0 more", 18));

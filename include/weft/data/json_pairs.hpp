@@ -7,6 +7,7 @@
 #include <weft/core/index.hpp>
 #include <weft/core/text.hpp>
 #include <weft/data/parallel_text.hpp>
+#include <weft/io/detail/messages.hpp>
 #include <weft/io/input_file.hpp>
 
 #include <nlohmann/json.hpp>
@@ -44,7 +45,9 @@ class JsonPairs {
 
   bool key(std::string& name) {
     side_ = name == "source" ? 0 : name == "target" ? 1 : 2;
-    if (side_ == 2) refuse(text("the key \"", name, "\" is neither \"source\" nor \"target\""));
+    if (side_ == 2)
+      refuse(
+          text("the key ", io::detail::in_quotes(name), " is neither \"source\" nor \"target\""));
     if (pair_[side_]) refuse(text("two sentences for \"", name, "\""));
     return true;
   }
@@ -67,7 +70,9 @@ class JsonPairs {
 
   bool parse_error(std::size_t, const std::string&, const Json::exception& error) {
     const std::string_view what = error.what();  // [json.exception...] line and column, reason
-    throw FormatError(text(pairs_.name, ": not JSON: ", what.substr(what.find("] ") + 2)));
+    constexpr std::size_t longest_bytes = 300;   // it quotes what was read
+    throw FormatError(text(pairs_.name, ": not JSON: ",
+                           io::detail::readable(what.substr(what.find("] ") + 2), longest_bytes)));
   }
 
  private:

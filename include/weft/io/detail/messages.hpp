@@ -15,21 +15,25 @@
 
 namespace weft::io::detail {
 
-//! A name from a file that may be hostile, for a message: in quotes, of bounded length, without
-//! control characters.
-[[nodiscard]] inline std::string in_quotes(std::string_view name) {
-  constexpr std::size_t longest_bytes = 120;
-  std::string out = "\"";
-  for (std::size_t at = 0; at < name.size();) {
-    if (at >= longest_bytes) return out + "...\"";
-    const auto [code_point, bytes] = decode_utf8(name.substr(at));
-    const bool readable =
+//! What a file that may be hostile holds, for a message: of bounded length, without control
+//! characters.
+[[nodiscard]] inline std::string readable(std::string_view said, std::size_t longest_bytes = 120) {
+  std::string out;
+  for (std::size_t at = 0; at < said.size();) {
+    if (at >= longest_bytes) return out + "...";
+    const auto [code_point, bytes] = decode_utf8(said.substr(at));
+    const bool can_be_read =
         bytes > 0 && code_point >= 0x20 && !(code_point >= 0x7F && code_point < 0xA0);
-    const auto character = name.substr(at, static_cast<std::size_t>(std::max(bytes, index_t{1})));
-    out += readable ? character : "?";
+    const auto character = said.substr(at, static_cast<std::size_t>(std::max(bytes, index_t{1})));
+    out += can_be_read ? character : "?";
     at += character.size();
   }
-  return out + '"';
+  return out;
+}
+
+//! A name from such a file, in quotes.
+[[nodiscard]] inline std::string in_quotes(std::string_view name) {
+  return '"' + readable(name) + '"';
 }
 
 [[nodiscard]] inline std::string to_text(std::span<const index_t> shape) {
