@@ -199,6 +199,10 @@ TEST_CASE("no words, and more than there are positions for, are refused") {
     return message_of<ArgumentError>([&] { return two.read(ctx, words, counts).size(); });
   };
   CHECK(counted({5}) == "LanguageModelCache: words of 1 texts, there are 2");
+  for (const index_t none : {-1, 2}) {
+    CHECK(message_of<ArgumentError>([&] { return two.length(none); }) ==
+          text("LanguageModelCache: text ", none, " of 2"));
+  }
   CHECK(counted({2, 2}) == "LanguageModelCache: 5 words, by their counts 4");
   CHECK(counted({6, -1}) == "LanguageModelCache: -1 words of a text");
   CHECK(fault.template operator()<ArgumentError>({}) == "LanguageModelCache: no words to read");

@@ -56,8 +56,11 @@ class LanguageModelCache {
   //! How many texts there are.
   [[nodiscard]] index_t texts() const { return std::ssize(lengths_); }
 
-  //! How many words of a text were read.
+  //! How many words of a text were read. **Errors.** ArgumentError if there is no such text.
   [[nodiscard]] index_t length(index_t of_text = 0) const {
+    if (of_text < 0 || of_text >= texts()) {
+      throw ArgumentError(text("LanguageModelCache: text ", of_text, " of ", texts()));
+    }
     return lengths_[static_cast<std::size_t>(of_text)];
   }
 
