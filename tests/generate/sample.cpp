@@ -92,6 +92,8 @@ TEST_CASE("the likeliest words alone are drawn, in the ratio of their probabilit
   CHECK(drawn(0, 0.7) == drawn(2, 1.0));
   CHECK(drawn(0, 0.8) == drawn(3, 1.0));
   CHECK(drawn(0, 0.9) == std::array{1000, 2000, 1000, 4000});
+  // Of two equal words one has the half that is asked for.
+  CHECK(sample_word(std::vector{0.0f, 0.0f}, {.temperature = 1.0, .top_p = 0.5}, 0.9) == 0);
   // Shares are of the words that top_k leaves: 4/6 and 2/6 here.
   CHECK(drawn(2, 0.6) == std::array{0, 0, 0, 8000});
   CHECK(drawn(2, 0.7) == drawn(2, 1.0));
