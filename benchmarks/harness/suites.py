@@ -51,8 +51,8 @@ def torch(program, variants=TORCH):
     return {variant: program for variant in variants}
 
 
-def encoder(name, shape, sequences, length, causal, dropout, layers=1, variants=TORCH,
-            quick=False, timed=("forward", "backward", "step", "total")):
+def encoder(name, shape, sequences, length, causal, dropout, layers=1, variants=TORCH, quick=False,
+            timed=("forward", "backward", "step", "total"), own=None):
     """Encoder layers: forward, backward and step apart, and together as NAME.iteration; or one of
     these as NAME."""
     C, F = {"small": (128, 512), "base": (512, 2048)}[shape]
@@ -69,7 +69,7 @@ def encoder(name, shape, sequences, length, causal, dropout, layers=1, variants=
     return Suite(name, "encoder", torch("torch_encoder.py", variants),
                  {"shape": shape, "layers": layers, "causal": causal, "dropout": dropout,
                   "sequences": sequences, "length": length},
-                 {time: (called(time), work[time]) for time in timed}, quick=quick)
+                 {time: (called(time), work[time]) for time in timed}, quick=quick, own=own or {})
 
 
 def growth(name, sequences, length, layers=1):
@@ -162,9 +162,10 @@ SUITES = [
     chunked_loss(),
     # Parameters and moments far beyond any cache.
     encoder("optimizer_step", "base", 1, 32, False, 0.1, 24, timed=("step",)),
-    encoder("long_context_4096", "base", 1, 4096, True, 0.0, timed=("total",)),
-    encoder("long_context_16384", "base", 1, 16384, True, 0.0, timed=("total",),
-            variants=("torch_eager", "torch_compile")),
+    encoder("long_context_4096", "base", 1, 4096, True, 0.0, timed=("total",), own=BFLOAT16,
+            variants=(*TORCH, "torch_bfloat16")),
+    encoder("long_context_16384", "base", 1, 16384, True, 0.0, timed=("total",), own=BFLOAT16,
+            variants=("torch_eager", "torch_compile", "torch_bfloat16")),
     *(growth("batch", sequences, 32) for sequences in (1, 2, 4, 8, 16, 32, 64)),
     *(growth("length", 1024 // length, length) for length in (16, 32, 64, 128, 256, 512, 1024)),
     *(growth("layers", 16, 32, layers) for layers in (1, 2, 4, 8, 16, 24)),
