@@ -162,8 +162,6 @@ class LanguageModel(unittest.TestCase):
             run = self.run_program(SINGLE, "generate", self.folder / "model", "--prompt",
                                    "One two three four", "--words", 3, "--temperature", 2, option, value)
             self.assertEqual(run.stdout, "one two three four\nfive six seven\n", run.stderr)
-        run = self.run_program(SINGLE, "generate", self.folder / "model", "--prompt", "one", "--top-p", 0)
-        self.refused(run, "--top-p: needs a number above 0, at most 1, not 0")
         self.refused(self.run_program(SINGLE, "generate", self.folder / "model", "--prompt",
                                       "Xyzzy plugh"), 'knows no word of the prompt "Xyzzy plugh"')
         best = self.folder / "model/best.safetensors"
@@ -227,6 +225,9 @@ class LanguageModel(unittest.TestCase):
             run = self.train(SINGLE, "model", option, value)
             self.assertNotEqual(run.returncode, 0)
             self.assertIn(f"{option}: needs {wanted}, not {value}\n", run.stderr)
+        run = self.run_program(SINGLE, "generate", "model", "--prompt", "one", "--top-p", 0)
+        self.assertNotEqual(run.returncode, 0)
+        self.assertIn("--top-p: needs a number above 0, at most 1, not 0\n", run.stderr)
 
     def test_more_ranks_than_pipelines_take(self):
         run = self.train(GPIPE, "model", "--ranks", 3)
