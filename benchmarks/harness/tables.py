@@ -21,7 +21,7 @@ STEPS = {
     "language_model.step": "language model, d_model 512, 28,782 words, 20 x 25 words",
     "chunked_loss": "generator and loss in chunks, 32 x 256 words of 32,000",
     "long_context_4096": "layer of d_model 512, one sequence of 4,096 words",
-    "long_context_16384": "the same, 16,384 words",
+    "long_context_16384": "layer of d_model 512, one sequence of 16,384 words",
 }
 TRANSLATION = {
     "greedy_1": "greedy, one sentence",
