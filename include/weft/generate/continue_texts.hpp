@@ -71,7 +71,8 @@ std::vector<token_t> sample_words(nn::Context<D>& ctx, const Generator& generato
 //! **Errors.** ArgumentError for a text without words, a `most` below 0, or as `sample_word`'s;
 //! Error where a logit is NaN or plus infinity, or all are minus infinity; as the embedding's, for
 //! words that the vocabulary does not have and texts that become longer than its positions.
-//! **Memory.** That of a `LanguageModelCache` of B texts: cut many into several calls.
+//! **Memory.** That of a `LanguageModelCache` of B texts: cut many into several calls, each with a
+//! seed of its own.
 template <class Model, class Generator, class D>
 [[nodiscard]] std::vector<std::vector<token_t>> continue_texts(
     nn::Context<D>& ctx, const Model& model, const Generator& generator,
