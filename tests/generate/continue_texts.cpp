@@ -142,14 +142,26 @@ TEST_CASE("what cannot be continued is refused") {
         "continue_texts: at most -1 words behind a text");
   CHECK(fault.template operator()<ShapeError>({{1}, {2, 3}}, {.most = 40}) ==
         "embedding: a sequence of 41 tokens is longer than the 40 positions");
-  placed.values[static_cast<std::size_t>(generator.weight.value_offset)] =
-      std::numeric_limits<float>::quiet_NaN();
-  for (const double temperature : {0.0, 1.0}) {
-    CHECK(fault.template operator()<Error>({{1}, {2, 3}},
-                                           {.sampling = {.temperature = temperature}}) ==
-          "continue_texts: no word behind the 1 of text 0: the model makes numbers that are not "
-          "finite");
+  const std::span<float> bias(placed.values.data() + generator.bias.value_offset, vocabulary);
+  const auto expect_no_word = [&] {
+    for (const double temperature : {0.0, 1.0}) {
+      CHECK(fault.template operator()<Error>({{1}, {2, 3}},
+                                             {.sampling = {.temperature = temperature}}) ==
+            "continue_texts: no word behind the 1 of text 0: the model makes numbers that are not "
+            "finite");
+    }
+  };
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  for (const float wrong : {std::numeric_limits<float>::quiet_NaN(), infinity}) {
+    for (const std::size_t word : {0, 11}) {
+      CAPTURE(wrong, word);
+      std::ranges::fill(bias, 0.0f);
+      bias[word] = wrong;
+      expect_no_word();
+    }
   }
+  std::ranges::fill(bias, -infinity);
+  expect_no_word();
 }
 
 }  // namespace continue_texts_tests

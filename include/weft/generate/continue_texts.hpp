@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 #include <utility>
@@ -44,13 +43,11 @@ std::vector<token_t> sample_words(nn::Context<D>& ctx, const Generator& generato
                                   index_t t, const ContinuationSettings& settings) {
   const auto logits = to_host(generator.logits(ctx, rows));
   const std::size_t vocabulary = logits.size() / open.size();
-  constexpr float max_float = std::numeric_limits<float>::max();
   std::vector<token_t> words;
   for (std::size_t row = 0; row < open.size(); ++row) {
     const auto of_text = std::span(logits).subspan(row * vocabulary, vocabulary);
-    const bool usable =
-        std::ranges::any_of(of_text, [](float x) { return std::isfinite(x); }) &&
-        std::ranges::none_of(of_text, [](float x) { return std::isnan(x) || x > max_float; });
+    const bool usable = std::isfinite(std::ranges::max(of_text)) &&
+                        std::ranges::none_of(of_text, [](float x) { return std::isnan(x); });
     const auto random =
         philox({static_cast<std::uint32_t>(t), static_cast<std::uint32_t>(open[row]), 0, 0},
                RandomKey(settings.seed, 0));
