@@ -13,6 +13,8 @@
 #include <utility>
 #include <vector>
 
+#include <weft/core/bfloat16.hpp>
+#include <weft/core/simd_pairs.hpp>
 #include <weft/testing/difference.hpp>
 #include <weft/testing/gradient_check.hpp>
 #include <weft/testing/matrix.hpp>
@@ -83,6 +85,15 @@ struct Attention {
             .dropout = problem.dropout};
   }
 
+  //! Makes all inputs numbers that Bfloat16 holds.
+  void round_inputs() const {
+    for (const Tensor<float>& input : {q, kv, dout}) {
+      for (float& x : std::span(input.data(), static_cast<std::size_t>(input.size()))) {
+        x = static_cast<float>(Bfloat16(x));
+      }
+    }
+  }
+
   void run(Cpu& device) const {
     const index_t wide = C + beside;
     const HeadRows<const float> q_rows{q.data(), wide}, k_rows{kv.data(), 2 * C},
@@ -141,14 +152,16 @@ Matrix by_elements(const Matrix& a, const Matrix& b) {
 
 //! Empty if an attention and its gradients are those of the formula, head by head.
 //!
-//! **Bound.** Each result is a sum of products of the probabilities p and the inputs. With S the sum
-//! of the magnitudes of its terms it is off by at most e S, e being
+//! **Bound.** Each result is a sum of products of the probabilities p and the inputs. With S the
+//! sum of the magnitudes of its terms it is off by at most e S, e being
 //!   - for each p (twice in the backward pass, through `out`): the error of a score, (C + 3)
-//!     roundings of scale |q| |k|; the roundings of score - maximum and of log_sum, 4 of the largest
-//!     score; those of exp, 8, again for each rescaling by a tile of keys; those of the sum, T;
+//!     roundings of scale |q| |k|; the roundings of score - maximum and of log_sum, 4 of the
+//!     largest score; those of exp, 8, again for each rescaling by a tile of keys; those of the
+//!     sum, T;
 //!   - for the sums themselves: T for those over tokens, C for those over channels.
-//! S follows from the same formulas with magnitudes in place of numbers.
-std::string attention_difference(const Attention& a) {
+//! S follows from the same formulas with magnitudes in place of numbers. `of_factors` is added to
+//! e.
+std::string attention_difference(const Attention& a, double of_factors = 0.0) {
   std::string worst;
   Comparison compare{worst};
   const Matrix out = matrix(a.out), dq = matrix(a.dq), dkv = matrix(a.dkv), dout = matrix(a.dout),
@@ -167,7 +180,7 @@ std::string attention_difference(const Attention& a) {
       for (const double size : score_sizes.elements) score = std::max(score, head.scale * size);
       const auto size = static_cast<double>(a.problem.head_size), tokens = static_cast<double>(T);
       const double of_p = (size + 3) * score + 4 * score + 8 * (tokens / 128 + 2) + tokens;
-      const double error = unit_roundoff * (2 * of_p + 2 * tokens + 2 * size + 20);
+      const double error = unit_roundoff * (2 * of_p + 2 * tokens + 2 * size + 20) + of_factors;
 
       const Matrix kept = by_elements(p, factors);
       const Matrix out_sizes = product(kept, magnitudes(head.v));
@@ -212,6 +225,23 @@ std::string attention_difference(Case c) {
   const Attention attention(device, std::move(c));
   attention.run(device);
   return attention_difference(attention);
+}
+
+//! The same for factors of Bfloat16, where the processor multiplies them. Inputs that are such
+//! numbers are not rounded, so that scores are exact; what is rounded, by 2^-8 of itself, is each
+//! probability once, and each gradient of a score, after `out` has brought the former into it.
+std::string rounded_difference(Case c) {
+  Cpu device;
+  device.set_product_precision(ProductPrecision::bfloat16);
+  const Attention attention(device, std::move(c));
+  attention.round_inputs();
+  attention.run(device);
+  return attention_difference(attention, 2.01 * 0x1p-8);
+}
+
+//! A test runs once for floats, and once for Bfloat16 where the processor multiplies them.
+ProductPrecision any_precision() {
+  return GENERATE(ProductPrecision::float32, ProductPrecision::bfloat16);
 }
 
 const Lengths several{0, 1, 63, 64, 65, 130};
@@ -278,14 +308,51 @@ TEST_CASE("queries attend to other sequences, longer, shorter, or without keys")
   }
 }
 
+TEST_CASE("attention of Bfloat16 factors agrees with its formula") {
+  for (const index_t head_size : {8, 9, 16, 20, 32, 37, 64, 128}) {
+    CAPTURE(head_size);
+    CHECK(rounded_difference({2, head_size, several, several, false, nothing_dropped}) == "");
+    CHECK(rounded_difference({2, head_size, several, several, true, some_dropped}) == "");
+  }
+  CHECK(rounded_difference({2, 16, {300}, {300}, true, nothing_dropped}) == "");
+  CHECK(rounded_difference({1, 20, {257}, {257}, false, some_dropped}) == "");
+  const Lengths queries{5, 6, 7, 70, 0, 64, 1}, keys{300, 4, 0, 9, 0, 129, 1};
+  for (const index_t head_size : {16, 20}) {
+    for (const bool causal : {false, true}) {
+      CAPTURE(head_size, causal);
+      CHECK(rounded_difference({2, head_size, queries, keys, causal, some_dropped}) == "");
+    }
+  }
+  // Several blocks of queries.
+  CHECK(rounded_difference({1, 16, {600, 1031}, {600, 1200}, true, nothing_dropped}) == "");
+  CHECK(rounded_difference({1, 16, {1031}, {71}, true, nothing_dropped}) == "");
+}
+
+TEST_CASE("attention multiplies what floats round to, if it is asked to and the processor can") {
+  const auto run = [](Cpu& device, bool rounded) {
+    const Attention a(device, {2, 64, {30}, {30}, true, nothing_dropped});
+    if (rounded) a.round_inputs();
+    a.run(device);
+    return a.log_sums;
+  };
+  Cpu floats, pairs, of_half;
+  pairs.set_product_precision(ProductPrecision::bfloat16);
+  of_half.set_product_precision(ProductPrecision::float16);
+  const bool rounds = bit_difference(run(pairs, false), run(floats, false)) != "";
+  CHECK(rounds == bool{WEFT_AVX512_BF16});
+  if (rounds) CHECK(bit_difference(run(pairs, false), run(pairs, true)) == "");
+  CHECK(bit_difference(run(of_half, false), run(floats, false)) == "");
+}
+
 TEST_CASE("a query without keys gets zeros, and passes none on") {
   Cpu device;
+  device.set_product_precision(any_precision());
   for (const index_t head_size : {16, 20}) {
-    const Attention a(device, {2, head_size, {3, 0}, {0, 4}});
+    const Attention a(device, {2, head_size, {7, 0}, {0, 4}});
     a.run(device);
-    const Matrix out = block(matrix(a.out), 0, 3, 0, a.C), dq = block(matrix(a.dq), 0, 3, 0, a.C);
-    CHECK(out.elements == Matrix(3, a.C).elements);
-    CHECK(dq.elements == Matrix(3, a.C).elements);
+    const Matrix out = block(matrix(a.out), 0, 7, 0, a.C), dq = block(matrix(a.dq), 0, 7, 0, a.C);
+    CHECK(out.elements == Matrix(7, a.C).elements);
+    CHECK(dq.elements == Matrix(7, a.C).elements);
     CHECK(difference(a.dkv, Matrix(4, 2 * a.C), 0.0) == "");  // keys without queries
     CHECK(std::isfinite(a.log_sums.data()[0]));
   }
@@ -298,6 +365,7 @@ TEST_CASE("no sequences and no rows at all are attended to in no time") {
 
 TEST_CASE("a sequence has the same bits alone and among others") {
   Cpu device;
+  device.set_product_precision(any_precision());
   const Lengths lengths{20, 140, 7};
   const Attention all(device, {2, 16, lengths, lengths, true, some_dropped}, 40);
   Attention alone(device, {2, 16, {140}, {140}, true, some_dropped}, 41);
@@ -314,8 +382,10 @@ TEST_CASE("a sequence has the same bits alone and among others") {
 
 TEST_CASE("attention has the same bits on any team") {
   const Lengths lengths{100, 3, 0, 150, 64};
+  const ProductPrecision precision = any_precision();
   for (const index_t head_size : {16, 20}) {
     CHECK(team_difference([&](Cpu& device) {
+            device.set_product_precision(precision);
             const Attention a(device, {3, head_size, lengths, lengths, true, some_dropped});
             a.run(device);
             return std::vector{a.out, a.log_sums, a.dq, a.dkv};
@@ -344,11 +414,13 @@ TEST_CASE("scores far apart neither overflow nor lose a key") {
 TEST_CASE(
     "the backward pass finds the probabilities of the forward pass, however few the queries") {
   Cpu device;
+  device.set_product_precision(any_precision());
   for (const index_t queries : {1, 3, 5, 6, 20}) {
     CAPTURE(queries);
     Attention a(device, {1, 64, {queries}, {7}});
     for (float& x : std::span(a.q.data(), static_cast<std::size_t>(a.q.size()))) x *= 3e3f;
     for (float& x : std::span(a.kv.data(), static_cast<std::size_t>(a.kv.size()))) x *= 3e3f;
+    a.round_inputs();
     a.run(device);  // with scores of 1e7, of which a rounding is 1: all see one key alone
     const Matrix dout = matrix(a.dout), dv = block(matrix(a.dkv), 0, 7, 64, 64),
                  should = a.reference(0, 0).gradients(dout).dv;
@@ -360,6 +432,7 @@ TEST_CASE(
 
 TEST_CASE("a NaN is seen in its own sequence and in no other") {
   Cpu device;
+  device.set_product_precision(any_precision());
   const Lengths lengths{5, 6};
   Attention a(device, {1, 16, lengths, lengths});
   a.kv.data()[7 * 32 + 3] = std::numeric_limits<float>::quiet_NaN();  // a key of the second
@@ -372,6 +445,7 @@ TEST_CASE("heads that share keys and values have the bits of heads that have cop
   constexpr index_t H = 6, sharing = 3, width = H / sharing;
   const Lengths queries{5, 70, 0, 3}, keys{30, 4, 9, 150};
   Cpu device(2);
+  device.set_product_precision(any_precision());
   for (const index_t size : {16, 20}) {
     const Attention copies(device, {H, size, queries, keys, true, some_dropped});
     const index_t C = copies.C, K = width * size, Nk = copies.key_layout->rows();

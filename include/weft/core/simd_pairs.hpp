@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include <weft/core/bfloat16.hpp>
 #include <weft/core/host_device.hpp>
@@ -26,6 +27,12 @@ struct Bfloat16Pair {
   Bfloat16 second;  //!< behind it
 };
 
+//! Words for as many sums as `NarrowFloats` has.
+using NarrowWords = std::uint32_t __attribute__((vector_size(sizeof(NarrowFloats))));
+//! Words for as many sums as a vector of floats has.
+template <class Vector>
+using WordsFor = std::conditional_t<sizeof(Vector) == sizeof(Words), Words, NarrowWords>;
+
 //! The pairs of a pack. **Shapes.** row: the first pair of the row.
 WEFT_INLINE Words load(const Bfloat16Pair* row, Full c) { return load_all<Words>(row + c.first); }
 //! The pairs past the end read as zeros.
@@ -44,12 +51,37 @@ WEFT_INLINE Vector broadcast(Bfloat16Pair pair) {
 }
 
 #if WEFT_AVX512_BF16
+
+// g++ and clang give the builtins' arguments different types.
+
 //! c plus both products of each two pairs. What is below 2^-126 counts as 0.
 WEFT_INLINE Floats multiply_add(Words a, Words b, Floats c) {
-  // g++ and clang give the builtin's arguments different types.
   asm("vdpbf16ps {%2, %1, %0|%0, %1, %2}" : "+v"(c) : "v"(a), "v"(b));
   return c;
 }
+//! The same of eight pairs.
+WEFT_INLINE NarrowFloats multiply_add(NarrowWords a, NarrowWords b, NarrowFloats c) {
+  asm("vdpbf16ps {%2, %1, %0|%0, %1, %2}" : "+v"(c) : "v"(a), "v"(b));
+  return c;
+}
+
+//! Pairs of neighbours, (a[0], a[1]) to (b[14], b[15]), rounded as `Bfloat16` rounds; what is below
+//! 2^-126 becomes 0.
+WEFT_INLINE Words round_neighbours(Floats a, Floats b) {
+  Words pairs;
+  asm("vcvtne2ps2bf16 {%1, %2, %0|%0, %2, %1}" : "=v"(pairs) : "v"(a), "v"(b));
+  return pairs;
+}
+
+//! The pairs (a[i], b[i]), rounded likewise.
+WEFT_INLINE Words round_pairs(Floats a, Floats b) {
+  using Halves = std::uint16_t __attribute__((vector_size(64)));
+  const auto both = (Halves)round_neighbours(a, b);
+  return (Words)__builtin_shufflevector(both, both, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22,
+                                        7, 23, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30,
+                                        15, 31);
+}
+
 #endif
 
 }  // namespace weft::simd

@@ -8,9 +8,11 @@
 namespace weft {
 
 //! What the factors of a device's matrix products are rounded to; on a GPU those of attention's
-//! products too. Parameters, their gradients, the optimizer, sums, residuals and losses are float32
-//! whatever it says. What modules write for products alone they write rounded (`ops::Factor`), on a
-//! GPU also what products, attention and the branches of residual connections hand on.
+//! products too, and as bfloat16 on a processor that has AVX512-BF16, if the program is compiled
+//! for it, of more than 5 queries by heads of more than 8 channels. Parameters, their gradients,
+//! the optimizer, sums, residuals and losses are float32 whatever it says. What modules write for
+//! products alone they write rounded (`ops::Factor`), on a GPU also what products, attention and
+//! the branches of residual connections hand on.
 //!
 //! **Source.** PyTorch's `torch.set_float32_matmul_precision`: highest, high and medium.
 enum class ProductPrecision {

@@ -32,7 +32,7 @@ template <class D>
 }
 
 //! Whether products and attention of a device round what they write for each other, and read 16
-//! bytes at once: a GPU says so (`Cuda::rounds_results`). A processor's attention computes with
+//! bytes at once: a GPU says so (`Cuda::rounds_results`). A processor's attention reads and writes
 //! floats.
 template <class D>
 inline constexpr bool rounds_results = requires {

@@ -151,12 +151,6 @@ void for_query_tiles(const AttentionTask& task, QueryBlock block, index_t key, i
   }
 }
 
-//! A tile of keys (count, size) as columns (size, width): a row of scores is then a sum of rows.
-inline void transpose_keys(const AttentionTask& task, HeadView<const float> rows, index_t count,
-                           float* out) {
-  transpose_and_pad(count, task.size, rows.data, rows.stride, out, padded(count));
-}
-
 //! Rows side by side, with zeros up to `task.width` columns; or as they lie.
 inline HeadView<const float> side_by_side(HeadView<const float> rows, index_t count,
                                           const AttentionTask& task, float* scratch) {
@@ -205,12 +199,22 @@ class RowSums {
   index_t size_;
 };
 
+//! The scratch memory of `RowSums` for so many rows, in floats.
+inline index_t size_of_sums(const AttentionTask& task, index_t rows) {
+  return task.in_place ? 0 : task.width * rows;
+}
+
 //! Hands out parts of one allocation from the device's pool.
 class Scratch {
  public:
-  Scratch(Cpu& device, index_t floats) : memory_(device, {floats}), next_(memory_.data()) {}
+  Scratch(Cpu& device, index_t numbers) : memory_(device, {numbers}), next_(memory_.data()) {}
 
-  float* take(index_t floats) { return std::exchange(next_, next_ + floats); }
+  //! So many numbers of four bytes.
+  template <class T = float>
+  T* take(index_t numbers) {
+    static_assert(sizeof(T) == sizeof(float));
+    return reinterpret_cast<T*>(std::exchange(next_, next_ + numbers));
+  }
 
  private:
   Tensor<float> memory_;

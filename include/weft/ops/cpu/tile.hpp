@@ -45,7 +45,7 @@ template <class Vector, int R, int V, class T, class Next>
                                                   float* c, index_t ldc, bool accumulate,
                                                   Next next) {
   constexpr index_t columns = sizeof(Vector) / sizeof(float);
-  using Factors = std::conditional_t<std::is_same_v<T, float>, Vector, simd::Words>;
+  using Factors = std::conditional_t<std::is_same_v<T, float>, Vector, simd::WordsFor<Vector>>;
   Vector sum[R][V] = {};
   for (index_t k = 0; k < K; ++k) {
     next.ask(k * R);
@@ -106,7 +106,7 @@ void multiply_panel(index_t M, index_t K, Strided<T> a, const T* b, index_t ldb,
 //! C = A B, or C += A B, for matrices that fit a cache.
 //!
 //! **Shapes.** a: (M, K). b: (K, N), rows `ldb` apart. c: (M, N), rows `ldc` apart; N a multiple of
-//! 16, or of `narrowest` for floats. T is float, or Bfloat16Pair: two elements of each sum. The sum
+//! `narrowest`. T is float, or Bfloat16Pair: two elements of each sum. The sum
 //! over K runs in ascending order, so a row of c does not depend on M. `next` may be Following<T>.
 template <class T, class Next = NothingFollows>
 void multiply_tile(index_t M, index_t N, index_t K, std::type_identity_t<Strided<T>> a, const T* b,
@@ -125,7 +125,7 @@ void multiply_tile(index_t M, index_t N, index_t K, std::type_identity_t<Strided
     for (; j + 32 <= N; j += 32) multiply(std::integral_constant<int, 2>(), j);
   }
   for (; j + 16 <= N; j += 16) multiply(std::integral_constant<int, 1>(), j);
-  if constexpr (narrowest < 16 && std::is_same_v<T, float>) {
+  if constexpr (narrowest < 16) {
     if (j < N) {
       multiply_panel<simd::NarrowFloats, 1, narrow_sums>(M, K, a, b + j, ldb, c + j, ldc,
                                                          accumulate, next);
