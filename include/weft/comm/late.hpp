@@ -1,6 +1,6 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
-//! @file Which rank is late, and what is said of it.
+//! @file Which rank is late, and what is said of it, or of one that does something else.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +8,7 @@
 
 #include <weft/comm/communicator.hpp>
 #include <weft/comm/purpose.hpp>
+#include <weft/core/index.hpp>
 #include <weft/core/text.hpp>
 
 namespace weft::comm {
@@ -44,6 +45,15 @@ template <class MessageAt, class Ended>
                                             const Purpose& last_seen) {
   return text("rank ", rank, " has not entered ", to_text(purpose),
               ", and has ended; last seen in ", to_text(last_seen));
+}
+
+//! "the ranks' programs differ: rank 2 sends 8 bytes, for another purpose or not, where 4 bytes are
+//! expected in barrier".
+[[nodiscard]] inline std::string differing_text(int rank, const std::string& sent, index_t expected,
+                                                const Purpose& purpose) {
+  return text("the ranks' programs differ: rank ", rank, " sends ", sent,
+              " bytes, for another purpose or not, where ", expected, " bytes are expected in ",
+              to_text(purpose));
 }
 
 }  // namespace weft::comm

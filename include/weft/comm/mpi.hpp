@@ -217,10 +217,8 @@ class MpiCommunicator {
     }
 
     [[noreturn]] void refuse(const Message& message, const std::string& sent) const {
-      throw Error(text("the ranks' programs differ: rank ",
-                       group_->outer[static_cast<std::size_t>(message.peer)], " sends ", sent,
-                       " bytes, for another purpose or not, where ", message.bytes,
-                       " bytes are expected in ", to_text(purpose_)));
+      throw Error(differing_text(group_->outer[static_cast<std::size_t>(message.peer)], sent,
+                                 message.bytes, purpose_));
     }
 
     [[nodiscard]] int missing_peer() {

@@ -20,6 +20,7 @@
 
 #include <weft/comm/communicator.hpp>
 #include <weft/comm/control.hpp>
+#include <weft/comm/late.hpp>
 #include <weft/comm/tcp.hpp>
 #include <weft/core/fingerprint.hpp>
 #include <weft/io/file_descriptor.hpp>
@@ -390,9 +391,8 @@ class SocketMesh final : public Control {
         header.tag == tag_of(batch.purpose)) {
       return true;
     }
-    fail(rank(), text("the ranks' programs differ: rank ", batch.peer(item), " sends ",
-                      header.bytes, " bytes, for another purpose or not, where ",
-                      item.message.bytes, " bytes are expected in ", to_text(batch.purpose)));
+    fail(rank(),
+         differing_text(batch.peer(item), text(header.bytes), item.message.bytes, batch.purpose));
     return false;
   }
 
