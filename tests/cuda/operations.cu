@@ -16,6 +16,7 @@
 #include <weft/ops/convert.hpp>
 #include <weft/ops/cross_entropy.hpp>
 #include <weft/ops/gated_activation.hpp>
+#include <weft/ops/merge_attention.hpp>
 #include <weft/ops/rotary.hpp>
 #include <weft/ops/rows.hpp>
 #include <weft/ops/softmax.hpp>
@@ -682,6 +683,19 @@ TEST_CASE("rows are appended and numbers converted as by a processor") {
               return std::vector{out, of_16_bits(Bfloat16()), of_16_bits(Float16())};
             },
             0.0) == "");
+}
+
+TEST_CASE("two attentions are merged as by a processor") {
+  CHECK(device_difference(
+            [&](auto& device) {
+              const auto out = random_tensor(device, {5, 120}, 1);
+              const auto rows = to_device<index_t>(device, std::vector<index_t>{3, 0}, {2});
+              ops::merge_attention(device, rows, random_tensor(device, {5, 120}, 2),
+                                   random_tensor(device, {5, 3}, 3, -4.0f, 4.0f), out,
+                                   random_tensor(device, {5, 3}, 4, -4.0f, 4.0f));
+              return std::vector{out};
+            },
+            1e-6) == "");
 }
 
 TEST_CASE("many uploads that nobody waits for keep their bytes") {

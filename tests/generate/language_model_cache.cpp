@@ -81,7 +81,8 @@ TEST_CASE("a text that is read in pieces gives the rows of the whole text") {
   const double bound = 4 * 3 * 100 * unit_roundoff;
   const std::vector<index_t> one_by_one(40, 1);
   for (const std::vector<index_t>& pieces :
-       {one_by_one, std::vector<index_t>{17, 1, 1, 5, 1}, std::vector<index_t>{70, 3}}) {
+       {one_by_one, std::vector<index_t>{17, 1, 1, 5, 1}, std::vector<index_t>{70, 3},
+        std::vector<index_t>{4, 90}}) {
     CAPTURE(pieces);
     CHECK(cache_difference<llama>(ProductPrecision::float32, bound, pieces) == "");
     CHECK(cache_difference<post_norm>(ProductPrecision::float32, bound, pieces) == "");
@@ -146,7 +147,7 @@ TEST_CASE("a cache has no copy that would write where it does") {
 
 TEST_CASE("with rounded factors a text that is read in pieces gives the rows of the whole text") {
   // A rounding of a factor may fall to the other side: 2^-9 of it, once in a while.
-  CHECK(cache_difference<llama>(ProductPrecision::bfloat16, 0x1p-6, {9, 1, 1, 1, 20}) == "");
+  CHECK(cache_difference<llama>(ProductPrecision::bfloat16, 0x1p-6, {9, 1, 1, 1, 20, 3}) == "");
 }
 
 TEST_CASE("texts of which a word cannot be read are what they were") {
@@ -163,8 +164,7 @@ TEST_CASE("texts of which a word cannot be read are what they were") {
   const auto fault = [&](const std::vector<token_t>& words, const std::vector<index_t>& of_text) {
     return message_of<Error>([&] { return cache.read(ctx, words, of_text).size(); });
   };
-  // Words before those are read: of the first text two, or four.
-  CHECK(fault({7, 8, 29}, {3, 0}) == "embedding: word 29, of row 0, is none of 0 to 28");
+  CHECK(fault({7, 8, 29}, {3, 0}) == "embedding: word 29, of row 2, is none of 0 to 28");
   CHECK(fault({7, 8, 7, 8, 7}, {5, 0}) ==
         "embedding: a sequence of 7 tokens is longer than the 6 positions");
   CHECK(cache.length(0) == 2);

@@ -80,20 +80,39 @@ class LanguageModelCache {
   //!
   //! **Shapes.** counts: (B), none below 0, their sum N > 0. words: (N), text by text. Returns as
   //! many rows of C as counts are above 0.
-  //! **Cost.** First words of texts are read together, and of other texts one at a time.
+  //! **Cost.** One pass over the model. Unless all texts begin, or none has more than one word, it
+  //! has two attentions: to what was read before, and to the words themselves.
   //! **Errors.** ArgumentError unless they fit, or without words; as the embedding's, for words
   //! that the vocabulary does not have and texts longer than its positions. The texts are then what
   //! they were.
   [[nodiscard]] Tensor<float, D> read(nn::Context<D>& ctx, std::span<const token_t> words,
                                       std::span<const index_t> counts) {
     expect_words(words, counts);
-    auto lengths = lengths_;
-    try {
-      return read_parts(ctx, words, counts);
-    } catch (...) {
-      lengths_.swap(lengths);  // what was written behind them is not read
-      throw;
+    auto& device = ctx.device();
+    make_room(ctx, counts);
+    const Reading reading = reading_of(device, counts);
+    auto x =
+        model_->embedding
+            .forward(ctx, {to_device<token_t>(device, words, {std::ssize(words)}), reading.words})
+            .output;
+    for (std::size_t i = 0; i < model_->encoder.layers.size(); ++i) {
+      const auto& layer = model_->encoder.layers[i];
+      auto [z, saved_1] = layer.attention_residual.enter(ctx, x);
+      const auto attended = attend(ctx, layer.self_attention, z, cache_[i], reading);
+      auto [middle, u, saved_2] =
+          layer.attention_residual.leave_for(layer.feed_forward_residual, ctx, x, attended,
+                                             layer.self_attention.branch_bias(ctx), saved_1);
+      const auto fed = layer.feed_forward.forward(ctx, u).output;
+      x = layer.feed_forward_residual.leave(ctx, middle, fed, layer.feed_forward.branch_bias(ctx),
+                                            saved_2);
     }
+    if constexpr (Model::shape.norm == nn::Norm::pre) {
+      x = model_->encoder.norm.forward(ctx, x).output;
+    }
+    const auto last = last_rows(ctx, x);
+    // Until here nothing is known of what was written behind the texts' words.
+    for (std::size_t b = 0; b < counts.size(); ++b) lengths_[b] += counts[b];
+    return last;
   }
 
  private:
@@ -101,39 +120,14 @@ class LanguageModelCache {
   static constexpr index_t C = Model::C;
   static constexpr index_t width = 2 * Attention::K;  // keys and values of a word
 
-  //! Words that are read together.
-  struct Part {
-    std::vector<token_t> words;
-    std::vector<index_t> counts;  //!< of each text
-    std::vector<index_t> places;  //!< of the texts that read, among those that the whole is for
-  };
-
-  //! Of the words that are not `done` all of the texts that begin, or one of each text.
-  [[nodiscard]] Part next_part(std::span<const token_t> words, std::span<const index_t> counts,
-                               std::vector<index_t>& done, bool begins) const {
-    Part part;
-    index_t begin = 0, place = 0;
-    for (std::size_t b = 0; b < counts.size(); ++b) {
-      const index_t left = counts[b] - done[b];
-      const index_t now = !begins ? std::min(left, index_t{1}) : lengths_[b] == 0 ? left : 0;
-      const auto of_text =
-          words.subspan(static_cast<std::size_t>(begin + done[b]), static_cast<std::size_t>(now));
-      part.words.insert(part.words.end(), of_text.begin(), of_text.end());
-      part.counts.push_back(now);
-      if (now > 0) part.places.push_back(place);
-      if (counts[b] > 0) ++place;
-      begin += counts[b];
-      done[b] += now;
-    }
-    return part;
-  }
-
   //! What is the same for all layers as words are read.
   struct Reading {
-    bool begins = false;             //!< all are first words of texts
     LayoutPointer<D> words;          //!< with their positions
-    LayoutPointer<D> queries, keys;  //!< of each text, and of the room behind its keys
     Tensor<index_t, D> places;       //!< of the words' keys and values
+    bool causal = false;             //!< all are the first words of their texts
+    LayoutPointer<D> queries, keys;  //!< of each text, and of the room behind its keys
+    //! The words that stand behind others, if `keys` are those of the others alone.
+    Tensor<index_t, D> behind;
   };
 
   void expect_words(std::span<const token_t> words, std::span<const index_t> counts) const {
@@ -153,59 +147,6 @@ class LanguageModelCache {
     if (words.empty()) throw ArgumentError("LanguageModelCache: no words to read");
   }
 
-  //! `read`, part by part: the texts have what was read before a part that cannot be.
-  [[nodiscard]] Tensor<float, D> read_parts(nn::Context<D>& ctx, std::span<const token_t> words,
-                                            std::span<const index_t> counts) {
-    const auto reading = std::ranges::count_if(counts, [](index_t count) { return count > 0; });
-    std::vector<index_t> done(counts.size(), 0);
-    Tensor<float, D> last;
-    const auto read_part = [&](const Part& part, bool begins) {
-      const auto rows = read_together(ctx, part.words, part.counts, begins);
-      if (rows.rows() == reading) {
-        last = rows;
-        return;
-      }
-      if (last.empty()) last = ctx.empty({reading, C});
-      const auto to = to_device<index_t>(ctx.device(), part.places, {std::ssize(part.places)});
-      ops::scatter_rows(ctx.device(), rows, to, last);
-    };
-    const Part first = next_part(words, counts, done, /*begins=*/true);
-    if (!first.words.empty()) read_part(first, true);
-    for (;;) {
-      const Part one = next_part(words, counts, done, /*begins=*/false);
-      if (one.words.empty()) return last;
-      read_part(one, false);
-    }
-  }
-
-  //! The output for the last of each text's words: its first ones, or one more.
-  [[nodiscard]] Tensor<float, D> read_together(nn::Context<D>& ctx, std::span<const token_t> words,
-                                               std::span<const index_t> counts, bool begins) {
-    auto& device = ctx.device();
-    make_room(ctx, counts);
-    const Reading reading = reading_of(device, counts, begins);
-    auto x =
-        model_->embedding
-            .forward(ctx, {to_device<token_t>(device, words, {std::ssize(words)}), reading.words})
-            .output;
-    for (std::size_t i = 0; i < model_->encoder.layers.size(); ++i) {
-      const auto& layer = model_->encoder.layers[i];
-      auto [z, saved_1] = layer.attention_residual.enter(ctx, x);
-      const auto attended = attend(ctx, layer.self_attention, z, cache_[i], reading);
-      auto [middle, u, saved_2] =
-          layer.attention_residual.leave_for(layer.feed_forward_residual, ctx, x, attended,
-                                             layer.self_attention.branch_bias(ctx), saved_1);
-      const auto fed = layer.feed_forward.forward(ctx, u).output;
-      x = layer.feed_forward_residual.leave(ctx, middle, fed, layer.feed_forward.branch_bias(ctx),
-                                            saved_2);
-    }
-    if constexpr (Model::shape.norm == nn::Norm::pre) {
-      x = model_->encoder.norm.forward(ctx, x).output;
-    }
-    for (std::size_t b = 0; b < counts.size(); ++b) lengths_[b] += counts[b];
-    return last_rows(ctx, x);
-  }
-
   [[nodiscard]] Tensor<float, D> last_rows(nn::Context<D>& ctx, const Rows<C, D>& x) const {
     std::vector<index_t> last;
     for (index_t b = 0; b < x.layout->sequences(); ++b) {
@@ -218,25 +159,34 @@ class LanguageModelCache {
     return rows;
   }
 
-  [[nodiscard]] Reading reading_of(D& device, std::span<const index_t> counts, bool begins) const {
+  [[nodiscard]] Reading reading_of(D& device, std::span<const index_t> counts) const {
     Reading reading;
-    reading.begins = begins;
     std::vector<std::uint32_t> ids(counts.size());
     std::iota(ids.begin(), ids.end(), 0u);
     reading.words =
         make_layout(device, counts, std::span<const std::uint32_t>(ids), std::span(lengths_));
-    std::vector<index_t> queries, keys, places;
+    bool begins = true, one_each = true;
     for (std::size_t b = 0; b < counts.size(); ++b) {
-      const index_t all = counts[b] == 0 ? 0 : lengths_[b] + counts[b];
+      begins = begins && (counts[b] == 0 || lengths_[b] == 0);
+      one_each = one_each && counts[b] <= 1;
+    }
+    reading.causal = begins;
+    const bool apart = !begins && !one_each;
+    std::vector<index_t> queries, keys, places, behind;
+    for (std::size_t b = 0; b < counts.size(); ++b) {
+      const index_t before = lengths_[b], all = before + counts[b];
+      const index_t seen = counts[b] == 0 ? 0 : apart ? before : all;
       queries.insert(queries.end(), {counts[b], 0});
-      keys.insert(keys.end(), {all, room_ - all});
-      for (index_t n = all - counts[b]; n < all; ++n) {
+      keys.insert(keys.end(), {seen, room_ - seen});
+      for (index_t n = before; n < all; ++n) {
+        if (apart && before > 0) behind.push_back(std::ssize(places));
         places.push_back(static_cast<index_t>(b) * room_ + n);
       }
     }
     reading.queries = make_layout<D>(device, std::span<const index_t>(queries));
     reading.keys = make_layout<D>(device, std::span<const index_t>(keys));
     reading.places = to_device<index_t>(device, places, {std::ssize(places)});
+    if (apart) reading.behind = to_device<index_t>(device, behind, {std::ssize(behind)});
     return reading;
   }
 
@@ -273,8 +223,12 @@ class LanguageModelCache {
     const float* const rows = projected.numbers().floats();
     ops::append_rows(ctx.device(), ops::HeadRows<const float>{rows + C, C + width}, reading.places,
                      cache);
-    return attention.attend(ctx, reading.begins, {rows, C + width}, *reading.queries, cache.data(),
-                            *reading.keys);
+    if (reading.behind.empty()) {
+      return attention.attend(ctx, reading.causal, {rows, C + width}, *reading.queries,
+                              cache.data(), *reading.keys);
+    }
+    return attention.attend_behind(ctx, projected, *reading.words, cache.data(), *reading.queries,
+                                   *reading.keys, reading.behind);
   }
 
   const Model* model_;

@@ -18,6 +18,7 @@
 #include <weft/ops/factor.hpp>
 #include <weft/ops/linear.hpp>
 #include <weft/ops/matmul.hpp>
+#include <weft/ops/merge_attention.hpp>
 #include <weft/ops/rotary.hpp>
 #include <weft/ops/rows.hpp>
 #include <weft/tensor/sequences.hpp>
@@ -217,13 +218,31 @@ struct MultiHeadAttention {
                                         const SequenceLayout<D>& query_layout,
                                         const float* keys_values,
                                         const SequenceLayout<D>& key_layout) const {
-    const index_t N = query_layout.rows();
-    const auto attended = ctx.empty({N, C}), log_sums = ctx.empty({N, H}), y = ctx.empty({N, C});
     const auto [k, v] = parts_of_memory(AnyFloats<const void>(keys_values));
-    ops::attention(ctx.device(), problem(ctx, causal, query_layout, key_layout), queries, k, v,
-                   {attended.data(), C}, log_sums.data(), ops::HeadSize<head_size>());
-    ops::matmul_nt(ctx.device(), attended, ctx.factor(output.weight), y);
-    return y;
+    return project_attended(ctx,
+                            attend_to(ctx, causal, queries, query_layout, k, v, key_layout).values);
+  }
+
+  //! The same of projected rows to earlier keys and values, all of which they see, and to their
+  //! own: position t sees positions 0 to t.
+  //!
+  //! **Shapes.** projected: (N, C + 2 K). layout: its sequences. earlier: (M, 2 K). queries, keys:
+  //! its rows and those of `earlier`, as sequences that see each other. behind: the rows that see
+  //! any of `earlier`. Returns (N, C).
+  template <class D>
+  [[nodiscard]] Tensor<float, D> attend_behind(Context<D>& ctx, const ops::Factor<D>& projected,
+                                               const SequenceLayout<D>& layout,
+                                               const float* earlier,
+                                               const SequenceLayout<D>& queries,
+                                               const SequenceLayout<D>& keys,
+                                               View<const index_t> behind) const {
+    const auto [q, k, v] = parts(projected.numbers());
+    const auto [earlier_k, earlier_v] = parts_of_memory(AnyFloats<const void>(earlier));
+    const auto to_earlier = attend_to(ctx, false, q, queries, earlier_k, earlier_v, keys);
+    const auto attended = attend_to(ctx, true, q, layout, k, v, layout);
+    ops::merge_attention(ctx.device(), behind, to_earlier.values, to_earlier.log_sums,
+                         attended.values, attended.log_sums);
+    return project_attended(ctx, attended.values);
   }
 
   //! The sizes and masks of this attention between two layouts.
@@ -294,6 +313,38 @@ struct MultiHeadAttention {
   static std::array<ops::AnyHeadRows<Void>, 3> parts(AnyFloats<Void> joint) {
     constexpr index_t width = C + 2 * K;
     return {{{joint, width}, {joint + C, width, sharing}, {joint + (C + K), width, sharing}}};
+  }
+
+  //! What `ops::attention` writes.
+  template <class D>
+  struct Attended {
+    Tensor<float, D> values;    // (N, C)
+    Tensor<float, D> log_sums;  // (N, H)
+  };
+
+  //! Attention between two layouts, of and in floats.
+  template <class D>
+  [[nodiscard]] Attended<D> attend_to(Context<D>& ctx, bool causal,
+                                      const ops::AnyHeadRows<const void>& q,
+                                      const SequenceLayout<D>& queries,
+                                      const ops::AnyHeadRows<const void>& k,
+                                      const ops::AnyHeadRows<const void>& v,
+                                      const SequenceLayout<D>& keys) const {
+    const index_t N = queries.rows();
+    Attended<D> attended{ctx.empty({N, C}), ctx.empty({N, H})};
+    ops::attention(ctx.device(), problem(ctx, causal, queries, keys), q, k, v,
+                   {attended.values.data(), C}, attended.log_sums.data(),
+                   ops::HeadSize<head_size>());
+    return attended;
+  }
+
+  //! The output projection, without its bias.
+  template <class D>
+  [[nodiscard]] Tensor<float, D> project_attended(Context<D>& ctx,
+                                                  const Tensor<float, D>& attended) const {
+    const auto y = ctx.empty({attended.rows(), C});
+    ops::matmul_nt(ctx.device(), attended, ctx.factor(output.weight), y);
+    return y;
   }
 
   //! Room for a gradient of these extents and this type.
