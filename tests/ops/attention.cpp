@@ -85,13 +85,14 @@ struct Attention {
             .dropout = problem.dropout};
   }
 
-  //! Makes all inputs numbers that Bfloat16 holds.
-  void round_inputs() const {
-    for (const Tensor<float>& input : {q, kv, dout}) {
-      for (float& x : std::span(input.data(), static_cast<std::size_t>(input.size()))) {
-        x = static_cast<float>(Bfloat16(x));
-      }
+  //! Makes an input numbers that Bfloat16 holds.
+  static void round(const Tensor<float>& input) {
+    for (float& x : std::span(input.data(), static_cast<std::size_t>(input.size()))) {
+      x = static_cast<float>(Bfloat16(x));
     }
+  }
+  void round_inputs() const {
+    for (const Tensor<float>& input : {q, kv, dout}) round(input);
   }
 
   void run(Cpu& device) const {
@@ -329,19 +330,32 @@ TEST_CASE("attention of Bfloat16 factors agrees with its formula") {
 }
 
 TEST_CASE("attention multiplies what floats round to, if it is asked to and the processor can") {
-  const auto run = [](Cpu& device, bool rounded) {
-    const Attention a(device, {2, 64, {30}, {30}, true, nothing_dropped});
+  const auto run = [](Cpu& device, bool rounded, index_t head_size = 64, index_t queries = 30) {
+    Attention a(device, {2, head_size, {queries}, {30}, true, nothing_dropped});
+    Attention::round(a.dout);  // which `out` is multiplied by as floats
     if (rounded) a.round_inputs();
     a.run(device);
-    return a.log_sums;
+    return a;
   };
   Cpu floats, pairs, of_half;
   pairs.set_product_precision(ProductPrecision::bfloat16);
   of_half.set_product_precision(ProductPrecision::float16);
-  const bool rounds = bit_difference(run(pairs, false), run(floats, false)) != "";
-  CHECK(rounds == bool{WEFT_AVX512_BF16});
-  if (rounds) CHECK(bit_difference(run(pairs, false), run(pairs, true)) == "");
-  CHECK(bit_difference(run(of_half, false), run(floats, false)) == "");
+  const auto rounds = [&](index_t head_size, index_t queries) {
+    return bit_difference(run(pairs, false, head_size, queries).log_sums,
+                          run(floats, false, head_size, queries).log_sums) != "";
+  };
+  CHECK(rounds(64, 30) == bool{WEFT_AVX512_BF16});
+  CHECK(rounds(9, 6) == bool{WEFT_AVX512_BF16});
+  CHECK_FALSE(rounds(8, 6));
+  CHECK_FALSE(rounds(9, 5));
+  if (rounds(64, 30)) {
+    const Attention given = run(pairs, false), rounded = run(pairs, true);
+    CHECK(bit_difference(given.log_sums, rounded.log_sums) == "");
+    CHECK(bit_difference(given.out, rounded.out) == "");
+    CHECK(bit_difference(given.dq, rounded.dq) == "");
+    CHECK(bit_difference(given.dkv, rounded.dkv) == "");
+  }
+  CHECK(bit_difference(run(of_half, false).log_sums, run(floats, false).log_sums) == "");
 }
 
 TEST_CASE("a query without keys gets zeros, and passes none on") {
