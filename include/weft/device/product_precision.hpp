@@ -7,12 +7,14 @@
 
 namespace weft {
 
-//! What the factors of a device's matrix products are rounded to; on a GPU those of attention's
-//! products too, and as bfloat16 on a processor that has AVX512-BF16, if the program is compiled
-//! for it, of more than 5 queries by heads of more than 8 channels. Parameters, their gradients,
-//! the optimizer, sums, residuals and losses are float32 whatever it says. What modules write for
+//! What the factors of a device's matrix products are rounded to. Parameters, their gradients, the
+//! optimizer, sums, residuals and losses are float32 whatever it says. What modules write for
 //! products alone they write rounded (`ops::Factor`), on a GPU also what products, attention and
 //! the branches of residual connections hand on.
+//!
+//! Attention's factors are rounded too on a GPU, and to bfloat16 in a program that is compiled for
+//! a processor with AVX512-BF16, if a sequence has more than 5 queries and a head more than 8
+//! channels. Other processors' attention multiplies floats.
 //!
 //! **Source.** PyTorch's `torch.set_float32_matmul_precision`: highest, high and medium.
 enum class ProductPrecision {

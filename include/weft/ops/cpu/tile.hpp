@@ -106,8 +106,8 @@ void multiply_panel(index_t M, index_t K, Strided<T> a, const T* b, index_t ldb,
 //! C = A B, or C += A B, for matrices that fit a cache.
 //!
 //! **Shapes.** a: (M, K). b: (K, N), rows `ldb` apart. c: (M, N), rows `ldc` apart; N a multiple of
-//! `narrowest`. T is float, or Bfloat16Pair: two elements of each sum. The sum
-//! over K runs in ascending order, so a row of c does not depend on M. `next` may be Following<T>.
+//! `narrowest`. T is float, or Bfloat16Pair: two elements of each sum. The sum over K runs in
+//! ascending order, so a row of c does not depend on M. `next` may be Following<T>.
 template <class T, class Next = NothingFollows>
 void multiply_tile(index_t M, index_t N, index_t K, std::type_identity_t<Strided<T>> a, const T* b,
                    index_t ldb, float* c, index_t ldc, bool accumulate, Next next = {}) {
