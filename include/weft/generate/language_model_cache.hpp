@@ -110,7 +110,7 @@ class LanguageModelCache {
       x = model_->encoder.norm.forward(ctx, x).output;
     }
     const auto last = last_rows(ctx, x);
-    // Until here nothing is known of what was written behind the texts' words.
+    // Last, so that a read that throws leaves the texts what they were.
     for (std::size_t b = 0; b < counts.size(); ++b) lengths_[b] += counts[b];
     return last;
   }
