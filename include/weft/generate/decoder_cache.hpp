@@ -70,18 +70,17 @@ class DecoderCache {
             .output;
     for (std::size_t i = 0; i < layers().size(); ++i) {
       const auto& layer = layers()[i];
-      auto [z, saved_1] = layer.self_residual.enter(ctx, x);
-      const auto attended = attend_to_self(ctx, layer.self_attention, z, layer_[i].own, own);
-      auto [u, v, saved_2] = layer.self_residual.leave_for(
-          layer.cross_residual, ctx, x, attended, layer.self_attention.branch_bias(ctx), saved_1);
-      const auto recalled =
-          attend_to_memory(ctx, layer.cross_attention, v, layer_[i].memory, *by_source);
-      auto [w, s, saved_3] =
-          layer.cross_residual.leave_for(layer.feed_forward_residual, ctx, u, recalled,
-                                         layer.cross_attention.branch_bias(ctx), saved_2);
-      const auto fed = layer.feed_forward.forward(ctx, s).output;
-      x = layer.feed_forward_residual.leave(ctx, w, fed, layer.feed_forward.branch_bias(ctx),
-                                            saved_3);
+      x = layer
+              .forward_with(
+                  ctx, x,
+                  [&](const nn::FactorRows<C, D>& z) {
+                    return attend_to_self(ctx, layer.self_attention, z, layer_[i].own, own);
+                  },
+                  [&](const nn::FactorRows<C, D>& z) {
+                    return attend_to_memory(ctx, layer.cross_attention, z, layer_[i].memory,
+                                            *by_source);
+                  })
+              .output;
     }
     ++length_;
     if constexpr (Model::shape.has_final_norms()) {

@@ -97,14 +97,12 @@ class LanguageModelCache {
             .output;
     for (std::size_t i = 0; i < model_->encoder.layers.size(); ++i) {
       const auto& layer = model_->encoder.layers[i];
-      auto [z, saved_1] = layer.attention_residual.enter(ctx, x);
-      const auto attended = attend(ctx, layer.self_attention, z, cache_[i], reading);
-      auto [middle, u, saved_2] =
-          layer.attention_residual.leave_for(layer.feed_forward_residual, ctx, x, attended,
-                                             layer.self_attention.branch_bias(ctx), saved_1);
-      const auto fed = layer.feed_forward.forward(ctx, u).output;
-      x = layer.feed_forward_residual.leave(ctx, middle, fed, layer.feed_forward.branch_bias(ctx),
-                                            saved_2);
+      x = layer
+              .forward_with(ctx, x,
+                            [&](const nn::FactorRows<C, D>& z) {
+                              return attend(ctx, layer.self_attention, z, cache_[i], reading);
+                            })
+              .output;
     }
     if constexpr (Model::shape.norm == nn::Norm::pre) {
       x = model_->encoder.norm.forward(ctx, x).output;

@@ -3,112 +3,24 @@
 //! @file Decoder layers: causal self-attention, attention to a memory, and a feed-forward network.
 #pragma once
 
-#include <utility>
-
-#include <weft/nn/context.hpp>
-#include <weft/nn/dropouts.hpp>
+#include <weft/core/index.hpp>
+#include <weft/nn/cross_attention_layer.hpp>
 #include <weft/nn/feed_forward.hpp>
 #include <weft/nn/module.hpp>
 #include <weft/nn/multi_head_attention.hpp>
 #include <weft/nn/sublayer.hpp>
-#include <weft/tensor/sequences.hpp>
+#include <weft/ops/activation.hpp>
 
 namespace weft::nn {
 
-//! The gradient of a memory that several layers read: each adds its part, the last layer first.
-template <class D>
-struct MemoryGradient {
-  Tensor<float, D> values;                 //!< (M, C)
-  ops::Write write = ops::Write::replace;  //!< whether the next part replaces them
-};
-
-//! One layer.
+//! The decoder's layer of Vaswani et al. 2017.
 //!
-//! **Shapes.** x, y: (N, C). memory: (M, C).
+//! **Shapes.** x, y: (N, C). memory: (M, C). H: heads. F: inner width of the feed-forward network.
 template <index_t C, index_t H, index_t F, Norm Place = Norm::pre, bool AttentionBias = false,
           ops::Activation A = ops::Activation::relu>
-struct DecoderLayer {
-  //! The type of both attentions.
-  using Attention = MultiHeadAttention<C, H, AttentionBias>;
-  //! The type of the feed-forward network.
-  using Network = FeedForward<C, F, A>;
-
-  Attention self_attention;                  //!< to the target's earlier positions
-  Sublayer<C, Place> self_residual;          //!< around it
-  Attention cross_attention;                 //!< to the encoder's output
-  Sublayer<C, Place> cross_residual;         //!< around it
-  Network feed_forward;                      //!< position by position
-  Sublayer<C, Place> feed_forward_residual;  //!< around it
-
-  constexpr DecoderLayer() = default;
-  //! With these probabilities of dropping an element.
-  constexpr explicit DecoderLayer(Dropouts dropouts)
-      : self_attention(dropouts.attention),
-        self_residual(dropouts.residual),
-        cross_attention(dropouts.attention),
-        cross_residual(dropouts.residual),
-        feed_forward(dropouts.activation),
-        feed_forward_residual(dropouts.residual) {}
-
-  template <class Self, class Visit>
-  static constexpr void members(Self& self, Visit&& visit) {
-    visit("self_attention", self.self_attention);
-    visit("self_attention", self.self_residual);
-    visit("cross_attention", self.cross_attention);
-    visit("cross_attention", self.cross_residual);
-    visit("feed_forward", self.feed_forward);
-    visit("feed_forward", self.feed_forward_residual);
-  }
-
-  template <class D>
-  struct Saved {
-    typename Sublayer<C, Place>::template Saved<D> self_residual;
-    typename Sublayer<C, Place>::template Saved<D> cross_residual;
-    typename Sublayer<C, Place>::template Saved<D> feed_forward_residual;
-    typename Attention::template Saved<D> self_attention;
-    typename Attention::template CrossSaved<D> cross_attention;
-    typename Network::template Saved<D> feed_forward;
-  };
-
-  template <class D>
-  [[nodiscard]] Result<Rows<C, D>, Saved<D>> forward(Context<D>& ctx, const Rows<C, D>& x,
-                                                     const Rows<C, D>& memory) const {
-    auto [z, saved_1] = self_residual.enter(ctx, x);
-    auto [attended, saved_self] = self_attention.forward(ctx, z, true);
-    auto [u, v, saved_2] = self_residual.leave_for(cross_residual, ctx, x, attended,
-                                                   self_attention.branch_bias(ctx), saved_1);
-    auto [recalled, saved_cross] = cross_attention.forward(ctx, v, memory);
-    auto [w, s, saved_3] = cross_residual.leave_for(feed_forward_residual, ctx, u, recalled,
-                                                    cross_attention.branch_bias(ctx), saved_2);
-    auto [fed, saved_network] = feed_forward.forward(ctx, s);
-    auto y = feed_forward_residual.leave(ctx, w, fed, feed_forward.branch_bias(ctx), saved_3);
-    return {std::move(y),
-            {std::move(saved_1), std::move(saved_2), std::move(saved_3), std::move(saved_self),
-             std::move(saved_cross), std::move(saved_network)}};
-  }
-
-  template <class D>
-  [[nodiscard]] Rows<C, D> backward(Context<D>& ctx, Saved<D>&& saved, const Rows<C, D>& dy,
-                                    MemoryGradient<D>& dmemory) const {
-    auto turn = feed_forward_residual.begin_backward(ctx, saved.feed_forward_residual, dy.values);
-    feed_forward.backward(ctx, std::move(saved.feed_forward), turn.dbranch, turn.dinput,
-                          turn.write);
-
-    turn =
-        feed_forward_residual.turn_back(cross_residual, ctx, std::move(saved.feed_forward_residual),
-                                        saved.cross_residual, std::move(turn));
-    cross_attention.backward(ctx, std::move(saved.cross_attention), turn.dbranch, turn.dinput,
-                             turn.write, dmemory.values,
-                             std::exchange(dmemory.write, ops::Write::accumulate));
-
-    turn = cross_residual.turn_back(self_residual, ctx, std::move(saved.cross_residual),
-                                    saved.self_residual, std::move(turn));
-    self_attention.backward(ctx, std::move(saved.self_attention), true, turn.dbranch, turn.dinput,
-                            turn.write);
-    return {self_residual.end_backward(ctx, std::move(saved.self_residual), std::move(turn)),
-            dy.layout};
-  }
-};
+using DecoderLayer = CrossAttentionLayer<C, MultiHeadAttention<C, H, AttentionBias>,
+                                         MultiHeadAttention<C, H, AttentionBias>,
+                                         FeedForward<C, F, A>, Sublayer<C, Place>>;
 
 static_assert(Module<DecoderLayer<1, 1, 1>>);
 

@@ -8,6 +8,7 @@
 #include <weft/core/index.hpp>
 #include <weft/nn/context.hpp>
 #include <weft/nn/dropouts.hpp>
+#include <weft/nn/factor_rows.hpp>
 #include <weft/nn/module.hpp>
 #include <weft/tensor/sequences.hpp>
 
@@ -57,15 +58,28 @@ struct SelfAttentionLayer {
 
   template <class D>
   [[nodiscard]] Result<Rows<C, D>, Saved<D>> forward(Context<D>& ctx, const Rows<C, D>& x) const {
+    typename Attention::template Saved<D> saved_attention;
+    auto result = forward_with(ctx, x, [&](const FactorRows<C, D>& z) {
+      auto [attended, saved] = self_attention.forward(ctx, z, causal);
+      saved_attention = std::move(saved);
+      return std::move(attended);
+    });
+    result.saved.attention = std::move(saved_attention);
+    return result;
+  }
+
+  //! The same with `attend(z)` in place of the attention's `forward`, of which nothing is saved:
+  //! for searches, which keep keys and values.
+  template <class D, class Attend>
+  [[nodiscard]] Result<Rows<C, D>, Saved<D>> forward_with(Context<D>& ctx, const Rows<C, D>& x,
+                                                          Attend&& attend) const {
     auto [z, saved_1] = attention_residual.enter(ctx, x);
-    auto [attended, saved_attention] = self_attention.forward(ctx, z, causal);
+    const auto attended = attend(z);
     auto [middle, u, saved_2] = attention_residual.leave_for(
         feed_forward_residual, ctx, x, attended, self_attention.branch_bias(ctx), saved_1);
     auto [fed, saved_network] = feed_forward.forward(ctx, u);
     auto y = feed_forward_residual.leave(ctx, middle, fed, feed_forward.branch_bias(ctx), saved_2);
-    return {std::move(y),
-            {std::move(saved_1), std::move(saved_2), std::move(saved_attention),
-             std::move(saved_network)}};
+    return {std::move(y), {std::move(saved_1), std::move(saved_2), {}, std::move(saved_network)}};
   }
 
   template <class D>
