@@ -30,7 +30,9 @@
 #include <weft/generate/greedy_search.hpp>
 #include <weft/nn/activations.hpp>
 #include <weft/nn/criteria.hpp>
+#include <weft/nn/decoder.hpp>
 #include <weft/nn/dropout.hpp>
+#include <weft/nn/encoder.hpp>
 #include <weft/nn/generator.hpp>
 #include <weft/nn/language_model.hpp>
 #include <weft/nn/parameter_groups.hpp>

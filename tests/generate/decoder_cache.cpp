@@ -89,7 +89,7 @@ Replay<Searched> replay(Cpu& device, const Searched& searched) {
 }  // namespace
 
 TEMPLATE_TEST_CASE("a step gives what the whole decoder gives for the last position", "", PostNorm,
-                   PreNorm, FinalNorms) {
+                   PreNorm, FinalNorms, WithRotary) {
   Cpu device(2);
   const TestType searched(vocabulary);
   auto decoding = replay(device, searched);
@@ -100,7 +100,7 @@ TEMPLATE_TEST_CASE("a step gives what the whole decoder gives for the last posit
 }
 
 TEMPLATE_TEST_CASE("translations fork, change places and end, source by source", "", PostNorm,
-                   PreNorm) {
+                   PreNorm, WithRotary) {
   Cpu device(2);
   const TestType searched(vocabulary);
   auto decoding = replay(device, searched);

@@ -51,8 +51,8 @@ std::vector<Words> beam_of_one(Cpu& device, const Searched& searched,
 
 }  // namespace
 
-TEMPLATE_TEST_CASE("greedy search finds what a beam of one does", "", PostNorm, PreNorm,
-                   FinalNorms) {
+TEMPLATE_TEST_CASE("greedy search finds what a beam of one does", "", PostNorm, PreNorm, FinalNorms,
+                   WithRotary) {
   Cpu device(2);
   const auto precision = GENERATE(ProductPrecision::float32, ProductPrecision::bfloat16);
   device.set_product_precision(precision);

@@ -90,6 +90,23 @@ inline constexpr nn::TransformerShape final_norms_shape{
 //! Normalised behind and once more at the end, SiLU, sines before cosines, a bias of the logits.
 using FinalNorms = RandomModel<final_norms_shape, nn::Generator<final_norms_shape>>;
 
+inline constexpr nn::TransformerShape rotary_shape{.d_model = 32,
+                                                   .heads = 4,
+                                                   .key_heads = 2,
+                                                   .d_ff = 40,
+                                                   .encoder_layers = 2,
+                                                   .decoder_layers = 2,
+                                                   .rms_norm = true,
+                                                   .norm_epsilon_power = -6,
+                                                   .activation = ops::Activation::silu,
+                                                   .gated = true,
+                                                   .positions = nn::Positions::rotary,
+                                                   .rotary = {.base = 100},
+                                                   .scale_embedding = false};
+
+//! Rotary positions, heads that share keys, RMS norms in front, gates.
+using WithRotary = RandomModel<rotary_shape, nn::Generator<rotary_shape>>;
+
 inline TokenSequences<Cpu> sequences(Cpu& device, const std::vector<Words>& rows) {
   Words ids;
   std::vector<index_t> lengths;

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/nn/decoder.hpp>
 
+#include <weft/nn/gated_feed_forward.hpp>
 #include <weft/nn/layer_stack.hpp>
+#include <weft/nn/rms_norm.hpp>
 #include <weft/testing/difference.hpp>
 
 #include "../message_of.hpp"
@@ -21,13 +23,13 @@ using namespace weft::testing;
 namespace {
 
 using Layer = DecoderLayer<6, 2, 5, Norm::post, true, ops::Activation::gelu>;
-using Stack = LayerStack<Layer, 2, 6, false>;
 
-//! A decoder as a function of its memory alone, or, with a memory, of its input alone.
-template <bool OfMemory>
+//! Two such layers, as a function of their memory alone, or, with a memory, of their input alone.
+template <bool OfMemory, class Layer, index_t C>
 struct Half {
+  using Stack = LayerStack<Layer, 2, C, false>;
   Stack stack;
-  Rows<6> other;
+  Rows<C> other;
 
   template <class Self, class Visit>
   static constexpr void members(Self& self, Visit&& visit) {
@@ -35,15 +37,15 @@ struct Half {
   }
 
   template <class D>
-  using Saved = Stack::Saved<D>;
+  using Saved = typename Stack::template Saved<D>;
 
   template <class D>
-  Result<Rows<6, D>, Saved<D>> forward(Context<D>& ctx, const Rows<6, D>& x) const {
+  Result<Rows<C, D>, Saved<D>> forward(Context<D>& ctx, const Rows<C, D>& x) const {
     return OfMemory ? stack.forward(ctx, other, x) : stack.forward(ctx, x, other);
   }
 
   template <class D>
-  Rows<6, D> backward(Context<D>& ctx, Saved<D>&& saved, const Rows<6, D>& dy) const {
+  Rows<C, D> backward(Context<D>& ctx, Saved<D>&& saved, const Rows<C, D>& dy) const {
     const LayoutPointer<D> memory_layout = saved.layers[0].cross_attention.memory_layout;
     const auto memory_shape = saved.layers[0].cross_attention.memory.shape();
     MemoryGradient<D> dmemory{ctx.empty(memory_shape)};
@@ -53,14 +55,28 @@ struct Half {
   }
 };
 
+template <index_t C, class Layer>
+void check_gradients() {
+  Cpu device;
+  const LayerStack<Layer, 2, C, false> stack(
+      Layer({.residual = 0.2f, .attention = 0.3f, .activation = 0.4f}));
+  const auto x = random_rows<C>(device, {3, 1}, 1), memory = random_rows<C>(device, {2, 4}, 2);
+  CHECK(gradient_fault(device, Half<false, Layer, C>{stack, memory}, x) == "");
+  CHECK(gradient_fault(device, Half<true, Layer, C>{stack, x}, memory) == "");
+}
+
 }  // namespace
 
 TEST_CASE("with dropout everywhere a decoder's gradients are those of central differences") {
-  Cpu device;
-  const Stack stack(Layer({.residual = 0.2f, .attention = 0.3f, .activation = 0.4f}));
-  const auto x = random_rows<6>(device, {3, 1}, 1), memory = random_rows<6>(device, {2, 4}, 2);
-  CHECK(gradient_fault(device, Half<false>{stack, memory}, x) == "");
-  CHECK(gradient_fault(device, Half<true>{stack, x}, memory) == "");
+  check_gradients<6, Layer>();
+}
+
+TEST_CASE("the gradients of a decoder of other branches and norms are, too") {
+  // In both attentions heads share keys; in the first they are turned by their positions.
+  check_gradients<
+      8, CrossAttentionLayer<8, MultiHeadAttention<8, 4, false, Rotary{100}, 2>,
+                             MultiHeadAttention<8, 4, false, no_rotary, 2>, GatedFeedForward<8, 5>,
+                             Sublayer<8, Norm::pre, RmsNorm<8>>>>();
 }
 
 TEST_CASE("a decoder that has more sequences than its memory refuses them") {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/nn/module.hpp>
 
+#include <weft/nn/decoder.hpp>
 #include <weft/nn/layer_stack.hpp>
 #include <weft/nn/linear.hpp>
 #include <weft/nn/transformer.hpp>

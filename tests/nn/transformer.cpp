@@ -3,8 +3,12 @@
 #include <weft/nn/transformer.hpp>
 
 #include <weft/core/chunks.hpp>
+#include <weft/nn/decoder.hpp>
+#include <weft/nn/gated_feed_forward.hpp>
 #include <weft/nn/generator.hpp>
 #include <weft/nn/initialize.hpp>
+#include <weft/nn/multi_head_attention.hpp>
+#include <weft/nn/rms_norm.hpp>
 #include <weft/testing/difference.hpp>
 #include <weft/testing/small_translation.hpp>
 #include <weft/train/device_batch.hpp>
@@ -14,6 +18,7 @@
 #include <catch2/catch.hpp>
 
 #include <cmath>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -42,6 +47,36 @@ constexpr index_t attention = 4 * (128 * 128 + 128), network = 2 * 128 * 256 + 2
 static_assert(parameter_count(Transformer<tiny>({10'000, 10'000})) ==
               10'000 * 128 + 4 * (attention + network + 2 * 256) +
                   4 * (2 * attention + network + 3 * 256));
+
+//! With other parts than those of 2017.
+constexpr TransformerShape other_parts{.d_model = 12,
+                                       .heads = 6,
+                                       .key_heads = 3,
+                                       .d_ff = 10,
+                                       .encoder_layers = 1,
+                                       .decoder_layers = 1,
+                                       .rms_norm = true,
+                                       .norm_epsilon_power = -6,
+                                       .activation = ops::Activation::silu,
+                                       .gated = true,
+                                       .positions = Positions::rotary,
+                                       .rotary = {.base = 100},
+                                       .scale_embedding = false};
+using OtherAround = Sublayer<12, Norm::pre, RmsNorm<12, -6>>;
+using OtherNetwork = GatedFeedForward<12, 10, ops::Activation::silu>;
+using Turned = MultiHeadAttention<12, 6, false, Rotary{.base = 100}, 3>;
+using NotTurned = MultiHeadAttention<12, 6, false, no_rotary, 3>;
+static_assert(std::is_same_v<Transformer<other_parts>::EncoderLayerType,
+                             SelfAttentionLayer<12, Turned, OtherNetwork, OtherAround>>);
+static_assert(
+    std::is_same_v<Transformer<other_parts>::DecoderLayerType,
+                   CrossAttentionLayer<12, Turned, NotTurned, OtherNetwork, OtherAround>>);
+static_assert(std::is_same_v<decltype(Transformer<other_parts>::Decoder::norm), RmsNorm<12, -6>>);
+static_assert(!Transformer<other_parts>({9, 9}).source_embedding.scaled &&
+              !Transformer<other_parts>({9, 9}).target_embedding.scaled);
+static_assert(Transformer<tiny>({9, 9}).source_embedding.scaled);
+static_assert(std::is_same_v<Transformer<tiny>::DecoderLayerType,
+                             DecoderLayer<128, 4, 256, Norm::post, true>>);
 
 //! What a part of a batch gives: its loss and the gradients, added to those before it.
 class Run {

@@ -1,6 +1,7 @@
 // expect: what several modules read, such as an encoder's output, must be read by exactly as many as it was made for
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
+#include <weft/nn/decoder.hpp>
 #include <weft/nn/translation_steps.hpp>
 #include <weft/parallel/pipe.hpp>
 #include <weft/parallel/schedule/gpipe.hpp>

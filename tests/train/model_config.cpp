@@ -51,18 +51,18 @@ TEST_CASE("a program that was compiled for another model says both") {
   CHECK(language_model.find("encoder_layers is 6, not null") != std::string::npos);
 }
 
-TEST_CASE(
-    "choices of a language model that older folders have no word for are saved if they are made") {
+TEMPLATE_TEST_CASE("choices that older folders have no word for are saved if they are made", "",
+                   nn::LanguageModelShape, nn::TransformerShape) {
   for (const char* later :
        {"key_heads", "rms_norm", "norm_epsilon_power", "gated", "scale_embedding", "rotary_base"}) {
-    CHECK_FALSE(config_of(nn::LanguageModelShape{.key_heads = 8}).contains(later));
+    CHECK_FALSE(config_of(TestType{.key_heads = 8}).contains(later));
   }
-  const auto config = config_of(nn::LanguageModelShape{.key_heads = 2,
-                                                       .rms_norm = true,
-                                                       .norm_epsilon_power = -6,
-                                                       .gated = true,
-                                                       .positions = nn::Positions::rotary,
-                                                       .scale_embedding = false});
+  const auto config = config_of(TestType{.key_heads = 2,
+                                         .rms_norm = true,
+                                         .norm_epsilon_power = -6,
+                                         .gated = true,
+                                         .positions = nn::Positions::rotary,
+                                         .scale_embedding = false});
   CHECK(config["key_heads"] == 2);
   CHECK(config["rms_norm"] == true);
   CHECK(config["norm_epsilon_power"] == -6);
@@ -71,8 +71,8 @@ TEST_CASE(
   CHECK(config["positions"] == "rotary");
   CHECK(config["rotary_base"] == 10'000);
   CHECK_FALSE(config.contains("rotary_factor"));
-  const auto slowed = config_of(nn::LanguageModelShape{.positions = nn::Positions::rotary,
-                                                       .rotary = {.base = 500'000, .factor = 32}});
+  const auto slowed = config_of(
+      TestType{.positions = nn::Positions::rotary, .rotary = {.base = 500'000, .factor = 32}});
   CHECK(slowed["rotary_factor"] == 32);
   CHECK(slowed["rotary_slow_turns"] == 1);
   CHECK(slowed["rotary_fast_turns"] == 4);

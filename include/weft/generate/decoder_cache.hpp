@@ -19,6 +19,7 @@
 #include <weft/ops/append.hpp>
 #include <weft/ops/attention_problem.hpp>
 #include <weft/ops/factor.hpp>
+#include <weft/ops/rotary.hpp>
 #include <weft/tensor/sequences.hpp>
 
 namespace weft::generate {
@@ -74,7 +75,8 @@ class DecoderCache {
               .forward_with(
                   ctx, x,
                   [&](const nn::FactorRows<C, D>& z) {
-                    return attend_to_self(ctx, layer.self_attention, z, layer_[i].own, own);
+                    return attend_to_self(ctx, layer.self_attention, z, layer_[i].own, own,
+                                          *position);
                   },
                   [&](const nn::FactorRows<C, D>& z) {
                     return attend_to_memory(ctx, layer.cross_attention, z, layer_[i].memory,
@@ -90,9 +92,12 @@ class DecoderCache {
   }
 
  private:
+  using SelfAttention = typename Model::DecoderLayerType::SelfAttention;
+  static constexpr index_t width = 2 * SelfAttention::K;  // keys and values of a word
+
   struct Layer {
-    ops::Factor<D> memory;  // (M, 2 C)
-    Tensor<float, D> own;   // (H, room, 2 C)
+    ops::Factor<D> memory;  // (M, keys and values)
+    Tensor<float, D> own;   // (H, room, width)
   };
 
   //! What is the same for all layers in a step: which translations the own keys and values are of.
@@ -140,21 +145,22 @@ class DecoderCache {
                        std::span(firsts));
   }
 
-  template <class Attention>
-  [[nodiscard]] Tensor<float, D> attend_to_self(nn::Context<D>& ctx, const Attention& attention,
+  [[nodiscard]] Tensor<float, D> attend_to_self(nn::Context<D>& ctx, const SelfAttention& attention,
                                                 const nn::FactorRows<C, D>& x,
-                                                Tensor<float, D>& cache, const Own& own) const {
+                                                Tensor<float, D>& cache, const Own& own,
+                                                const SequenceLayout<D>& position) const {
     const auto projected = attention.project(ctx, x.values, attention.all(), FloatType::float32);
+    attention.rotate(ctx, projected, position, ops::Turn::forth);
     const float* const rows = projected.numbers().floats();
-    const ops::HeadRows<const float> fresh{rows + C, 3 * C};
+    const ops::HeadRows<const float> fresh{rows + C, C + width};
     if (own.stays) {
       ops::append_rows(ctx.device(), length_, fresh, cache);
     } else {
-      auto grown = ctx.empty({x.values.rows(), own.room, 2 * C});
+      auto grown = ctx.empty({x.values.rows(), own.room, width});
       ops::append_rows(ctx.device(), cache, length_, own.parents, fresh, grown);
       cache = grown;
     }
-    return attention.attend(ctx, false, {rows, 3 * C}, *own.queries, cache.data(), *own.keys);
+    return attention.attend(ctx, false, {rows, C + width}, *own.queries, cache.data(), *own.keys);
   }
 
   template <class Attention>

@@ -114,7 +114,7 @@ class LanguageModelCache {
   }
 
  private:
-  using Attention = typename Model::Attention;
+  using Attention = typename Model::Layer::Attention;
   static constexpr index_t C = Model::C;
   static constexpr index_t width = 2 * Attention::K;  // keys and values of a word
 

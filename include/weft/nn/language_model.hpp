@@ -3,27 +3,21 @@
 //! @file A language model: causal layers that predict the next token.
 #pragma once
 
-#include <type_traits>
 #include <utility>
 
 #include <weft/core/error.hpp>
 #include <weft/nn/context.hpp>
 #include <weft/nn/dropouts.hpp>
 #include <weft/nn/embedding.hpp>
-#include <weft/nn/feed_forward.hpp>
-#include <weft/nn/gated_feed_forward.hpp>
 #include <weft/nn/generator.hpp>
-#include <weft/nn/layer_norm.hpp>
 #include <weft/nn/layer_stack.hpp>
+#include <weft/nn/layer_types.hpp>
 #include <weft/nn/module.hpp>
-#include <weft/nn/multi_head_attention.hpp>
 #include <weft/nn/parameter.hpp>
-#include <weft/nn/rms_norm.hpp>
 #include <weft/nn/rotary.hpp>
 #include <weft/nn/self_attention_layer.hpp>
 #include <weft/nn/sublayer.hpp>
 #include <weft/ops/activation.hpp>
-#include <weft/ops/layer_norm.hpp>
 #include <weft/tensor/sequences.hpp>
 
 namespace weft::nn {
@@ -58,26 +52,19 @@ struct LanguageModelShape {
 //! `rms_norm`, is `gated` with SiLU, has rotary positions and does not `scale_embedding`.
 template <LanguageModelShape S>
 struct LanguageModel {
-  static_assert(S.positions != Positions::rotary || S.rotary.turns(),
-                "rotary positions turn by a base above 1, mostly 10,000: choose rotary.base");
   //! What it was made for.
   static constexpr LanguageModelShape shape = S;
   //! d_model.
   static constexpr index_t C = S.d_model;
   //! The type of its embedding.
   using EmbeddingType = Embedding<C, S.positions>;
+  //! The types of its layers' parts.
+  using Types = LayerTypes<S>;
   //! The type of its norms.
-  using Normalisation = std::conditional_t<S.rms_norm, RmsNorm<C, S.norm_epsilon_power>,
-                                           LayerNorm<C, ops::Centring::mean, S.norm_epsilon_power>>;
-  //! The type of its layers' attention.
-  using Attention = MultiHeadAttention<C, S.heads, S.attention_bias,
-                                       S.positions == Positions::rotary ? S.rotary : no_rotary,
-                                       S.key_heads == 0 ? S.heads : S.key_heads>;
-  //! The type of its layers' feed-forward networks.
-  using Network = std::conditional_t<S.gated, GatedFeedForward<C, S.d_ff, S.activation>,
-                                     FeedForward<C, S.d_ff, S.activation>>;
+  using Normalisation = typename Types::Normalisation;
   //! The type of its layers.
-  using Layer = SelfAttentionLayer<C, Attention, Network, Sublayer<C, S.norm, Normalisation>>;
+  using Layer = SelfAttentionLayer<C, typename Types::SelfAttention, typename Types::Network,
+                                   typename Types::Around>;
   //! The type of its stack.
   using Encoder = LayerStack<Layer, S.layers, C, S.norm == Norm::pre, Normalisation>;
 

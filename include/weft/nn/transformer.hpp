@@ -5,14 +5,19 @@
 
 #include <utility>
 
+#include <weft/core/error.hpp>
 #include <weft/nn/context.hpp>
-#include <weft/nn/decoder.hpp>
+#include <weft/nn/cross_attention_layer.hpp>
 #include <weft/nn/dropouts.hpp>
 #include <weft/nn/embedding.hpp>
-#include <weft/nn/encoder.hpp>
 #include <weft/nn/layer_stack.hpp>
+#include <weft/nn/layer_types.hpp>
 #include <weft/nn/module.hpp>
 #include <weft/nn/parameter.hpp>
+#include <weft/nn/rotary.hpp>
+#include <weft/nn/self_attention_layer.hpp>
+#include <weft/nn/sublayer.hpp>
+#include <weft/ops/activation.hpp>
 #include <weft/tensor/sequences.hpp>
 
 namespace weft::nn {
@@ -29,16 +34,22 @@ enum class Tie {
 struct TransformerShape {
   index_t d_model = 512;       //!< C
   index_t heads = 8;           //!< of each attention; they divide d_model
+  index_t key_heads = 0;       //!< of keys and values, which divide those; 0: as many
   index_t d_ff = 2048;         //!< inner width of the feed-forward networks
   index_t encoder_layers = 6;  //!< at least one
   index_t decoder_layers = 6;  //!< at least one
   Norm norm = Norm::pre;       //!< where a layer normalises
+  bool rms_norm = false;       //!< whether norms are an RmsNorm, or a LayerNorm
+  int norm_epsilon_power = -5;  //!< of 10: what norms add to a variance
   bool final_norms = false;    //!< with Norm::post too: a norm behind each stack, as nn.Transformer
   bool attention_bias = false;  //!< whether projections of attention have one, the last too
   bool generator_bias = false;  //!< whether logits have one
   ops::Activation activation = ops::Activation::relu;  //!< of the feed-forward networks
-  Positions positions = Positions::sinusoidal;         //!< what is added to embeddings
-  Tie tie = Tie::none;                                 //!< which embeddings are one
+  bool gated = false;  //!< whether those are a GatedFeedForward, or a FeedForward
+  Positions positions = Positions::sinusoidal;  //!< what tells of them
+  Rotary rotary{};  //!< of Positions::rotary: the frequencies of attention to a sequence itself
+  bool scale_embedding = true;  //!< whether embeddings are multiplied by sqrt(d_model)
+  Tie tie = Tie::none;          //!< which embeddings are one
 
   //! Whether encoder and decoder end with a norm of their own: where layers begin with theirs,
   //! nothing else normalises the last one's output.
@@ -69,20 +80,27 @@ struct TranslationInput {
 //! **Source.** Vaswani et al. 2017.
 template <TransformerShape S>
 struct Transformer {
-  static_assert(S.positions != Positions::rotary,
-                "a Transformer has no rotary positions: they are a LanguageModel's");
   //! What it was made for.
   static constexpr TransformerShape shape = S;
   //! d_model.
   static constexpr index_t C = S.d_model;
+  //! The types of its layers' parts.
+  using Types = LayerTypes<S>;
+  //! The type of its norms.
+  using Normalisation = typename Types::Normalisation;
   //! The type of the encoder's layers.
-  using EncoderLayerType = EncoderLayer<C, S.heads, S.d_ff, S.norm, S.attention_bias, S.activation>;
+  using EncoderLayerType = SelfAttentionLayer<C, typename Types::SelfAttention,
+                                              typename Types::Network, typename Types::Around>;
   //! The type of the decoder's layers.
-  using DecoderLayerType = DecoderLayer<C, S.heads, S.d_ff, S.norm, S.attention_bias, S.activation>;
+  using DecoderLayerType =
+      CrossAttentionLayer<C, typename Types::SelfAttention, typename Types::CrossAttention,
+                          typename Types::Network, typename Types::Around>;
   //! The type of the encoder.
-  using Encoder = LayerStack<EncoderLayerType, S.encoder_layers, C, S.has_final_norms()>;
+  using Encoder =
+      LayerStack<EncoderLayerType, S.encoder_layers, C, S.has_final_norms(), Normalisation>;
   //! The type of the decoder.
-  using Decoder = LayerStack<DecoderLayerType, S.decoder_layers, C, S.has_final_norms()>;
+  using Decoder =
+      LayerStack<DecoderLayerType, S.decoder_layers, C, S.has_final_norms(), Normalisation>;
   //! The type of both embeddings.
   using EmbeddingType = Embedding<C, S.positions>;
 
@@ -97,6 +115,7 @@ struct Transformer {
         target_embedding(sizes.target_vocabulary, sizes.longest, dropouts.residual),
         encoder(EncoderLayerType(dropouts)),
         decoder(DecoderLayerType(dropouts)) {
+    source_embedding.scaled = target_embedding.scaled = S.scale_embedding;
     target_embedding.tied = S.tie == Tie::all;
     if (sizes.source_vocabulary < 1 || sizes.target_vocabulary < 1 || sizes.longest < 1) {
       throw ShapeError(text("Transformer: vocabularies of ", sizes.source_vocabulary, " and ",
@@ -129,7 +148,8 @@ struct Transformer {
     return target_embedding.weight.shape[0];
   }
 
-  //! The longest sequence that can be read or written.
+  //! The longest sequence that can be read or written, where a position's vector is added: with
+  //! rotary positions, or none, any can be.
   [[nodiscard]] constexpr index_t longest() const { return target_embedding.positions.shape[0]; }
 
   template <class D>

@@ -8,7 +8,8 @@
 #include <utility>
 
 #include <weft/nn/context.hpp>
-#include <weft/nn/decoder.hpp>
+#include <weft/nn/cross_attention_layer.hpp>
+#include <weft/nn/embedding.hpp>
 #include <weft/nn/layer_norm.hpp>
 #include <weft/nn/module.hpp>
 #include <weft/nn/sequential.hpp>
@@ -107,9 +108,10 @@ struct EncoderStep {
 
 //! The end of the encoder, with its norm if it has one, and the target's embedding. `readers` layers
 //! of the decoder will read the encoder's output.
-template <index_t C, Positions P, bool FinalNorm, index_t readers>
+template <index_t C, Positions P, bool FinalNorm, index_t readers,
+          class Normalisation = LayerNorm<C>>
 struct ReadTarget {
-  LayerNorm<C> norm;          //!< of the encoder's output, if FinalNorm
+  Normalisation norm;         //!< of the encoder's output, if FinalNorm
   Embedding<C, P> embedding;  //!< of the target's words
 
   template <class Self, class Visit>
@@ -120,7 +122,7 @@ struct ReadTarget {
 
   template <class D>
   struct Saved {
-    typename LayerNorm<C>::template Saved<D> norm;
+    typename Normalisation::template Saved<D> norm;
     typename Embedding<C, P>::template Saved<D> embedding;
   };
 
@@ -193,9 +195,9 @@ struct DecoderStep {
 };
 
 //! The end of the decoder, with its norm if it has one. Nobody reads the encoder's output any more.
-template <index_t C, bool FinalNorm>
+template <index_t C, bool FinalNorm, class Normalisation = LayerNorm<C>>
 struct EndDecoder {
-  LayerNorm<C> norm;  //!< of the decoder's output, if FinalNorm
+  Normalisation norm;  //!< of the decoder's output, if FinalNorm
 
   template <class Self, class Visit>
   static constexpr void members(Self& self, Visit&& visit) {
@@ -204,7 +206,7 @@ struct EndDecoder {
 
   template <class D>
   struct Saved {
-    typename LayerNorm<C>::template Saved<D> norm;
+    typename Normalisation::template Saved<D> norm;
   };
 
   template <class D>
@@ -246,11 +248,11 @@ template <TransformerShape S>
     return Sequential(
         ReadSource<C, S.positions>(model.source_embedding, model.target_vocabulary()),
         EncoderStep<C, typename Model::EncoderLayerType>{model.encoder.layers[e]}...,
-        ReadTarget<C, S.positions, final_norm, S.decoder_layers>{model.encoder.norm,
-                                                                 model.target_embedding},
+        ReadTarget<C, S.positions, final_norm, S.decoder_layers, typename Model::Normalisation>{
+            model.encoder.norm, model.target_embedding},
         DecoderStep<C, typename Model::DecoderLayerType,
                     S.decoder_layers - static_cast<index_t>(d)>{model.decoder.layers[d]}...,
-        EndDecoder<C, final_norm>{model.decoder.norm});
+        EndDecoder<C, final_norm, typename Model::Normalisation>{model.decoder.norm});
   }
   (std::make_index_sequence<static_cast<std::size_t>(S.encoder_layers)>{},
    std::make_index_sequence<static_cast<std::size_t>(S.decoder_layers)>{});

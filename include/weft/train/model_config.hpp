@@ -66,23 +66,47 @@ inline const char* name_of(nn::Tie tie) {
   return "unknown";
 }
 
+//! What came later, where it is chosen: folders from before have no word for it.
+template <class Shape>
+void add_later_choices(ModelConfig& config, const Shape& shape) {
+  if (shape.key_heads != 0 && shape.key_heads != shape.heads) config["key_heads"] = shape.key_heads;
+  if (shape.rms_norm) config["rms_norm"] = true;
+  if (shape.norm_epsilon_power != Shape{}.norm_epsilon_power) {
+    config["norm_epsilon_power"] = shape.norm_epsilon_power;
+  }
+  if (shape.gated) config["gated"] = true;
+  if (!shape.scale_embedding) config["scale_embedding"] = false;
+  if (shape.positions == nn::Positions::rotary) {
+    const nn::Rotary& rotary = shape.rotary;
+    config["rotary_base"] = rotary.base;
+    if (rotary.factor > 1) {
+      config["rotary_factor"] = rotary.factor;
+      config["rotary_slow_turns"] = rotary.slow_turns;
+      config["rotary_fast_turns"] = rotary.fast_turns;
+      config["rotary_first_length"] = rotary.first_length;
+    }
+  }
+}
+
 }  // namespace detail
 
 //! The choices of a translator's type.
 [[nodiscard]] inline ModelConfig config_of(const nn::TransformerShape& shape) {
-  return {{"model", "weft::nn::Transformer"},
-          {"d_model", shape.d_model},
-          {"heads", shape.heads},
-          {"d_ff", shape.d_ff},
-          {"encoder_layers", shape.encoder_layers},
-          {"decoder_layers", shape.decoder_layers},
-          {"norm", detail::name_of(shape.norm)},
-          {"final_norms", shape.has_final_norms()},
-          {"attention_bias", shape.attention_bias},
-          {"generator_bias", shape.generator_bias},
-          {"activation", detail::name_of(shape.activation)},
-          {"positions", detail::name_of(shape.positions)},
-          {"tie", detail::name_of(shape.tie)}};
+  ModelConfig config{{"model", "weft::nn::Transformer"},
+                     {"d_model", shape.d_model},
+                     {"heads", shape.heads},
+                     {"d_ff", shape.d_ff},
+                     {"encoder_layers", shape.encoder_layers},
+                     {"decoder_layers", shape.decoder_layers},
+                     {"norm", detail::name_of(shape.norm)},
+                     {"final_norms", shape.has_final_norms()},
+                     {"attention_bias", shape.attention_bias},
+                     {"generator_bias", shape.generator_bias},
+                     {"activation", detail::name_of(shape.activation)},
+                     {"positions", detail::name_of(shape.positions)},
+                     {"tie", detail::name_of(shape.tie)}};
+  detail::add_later_choices(config, shape);
+  return config;
 }
 
 //! The choices of a language model's type.
@@ -98,24 +122,7 @@ inline const char* name_of(nn::Tie tie) {
                      {"activation", detail::name_of(shape.activation)},
                      {"positions", detail::name_of(shape.positions)},
                      {"tie", shape.tie}};
-  // What came later, where it is chosen: folders from before have no word for it.
-  if (shape.key_heads != 0 && shape.key_heads != shape.heads) config["key_heads"] = shape.key_heads;
-  if (shape.rms_norm) config["rms_norm"] = true;
-  if (shape.norm_epsilon_power != nn::LanguageModelShape{}.norm_epsilon_power) {
-    config["norm_epsilon_power"] = shape.norm_epsilon_power;
-  }
-  if (shape.gated) config["gated"] = true;
-  if (!shape.scale_embedding) config["scale_embedding"] = false;
-  if (shape.positions == nn::Positions::rotary) {
-    const nn::Rotary& rotary = shape.rotary;
-    config["rotary_base"] = rotary.base;
-    if (rotary.factor > 1) {
-      config["rotary_factor"] = rotary.factor;
-      config["rotary_slow_turns"] = rotary.slow_turns;
-      config["rotary_fast_turns"] = rotary.fast_turns;
-      config["rotary_first_length"] = rotary.first_length;
-    }
-  }
+  detail::add_later_choices(config, shape);
   return config;
 }
 
