@@ -82,6 +82,8 @@ template <class Products, int Columns, int R>
 __global__ void __launch_bounds__(short_threads)
     attention_short_kernel(CudaHead head, AnyHeadRows<const void> q, AnyHeadRows<const void> k,
                            AnyHeadRows<const void> v, AnyHeadRows<void> out, float* log_sums) {
+  // Keys that nobody asks for are the room of a search's cache, which nothing was written to.
+  if (BlockRows<Products>(head.query_starts).block_is_empty()) return;
   const ShortSequence<Products, Columns, R, 1> block(head, k, v, q);
   const BlockRows<Products>& rows = block.rows;
   wait_for_rows<Products>();
