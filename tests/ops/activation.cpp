@@ -188,7 +188,7 @@ TEST_CASE("the gradient of ReLU from its output is that from its input") {
   }
 }
 
-TEST_CASE("ReLU keeps what is infinite and shows what is NaN") {
+TEST_CASE("ReLU keeps what is infinite and shows what is NaN, and lets its gradient pass") {
   Cpu device;
   constexpr float infinity = std::numeric_limits<float>::infinity();
   const auto x = to_device<float>(
@@ -204,6 +204,9 @@ TEST_CASE("ReLU keeps what is infinite and shows what is NaN") {
   const auto dy = to_device<float>(device, std::vector{2.0f, infinity, 1.0f, infinity}, {1, 4});
   ops::relu_dropout_backward(device, {}, y, dy, dx);
   CHECK((dx.data()[0] == 2.0f && dx.data()[1] == 0.0f && dx.data()[3] == 0.0f));
+  CHECK(dx.data()[2] == 1.0f);
+  ops::activation_dropout_backward<Activation::relu>(device, {}, layout->keys, x, {}, dy, dx);
+  CHECK(dx.data()[2] == 1.0f);
 }
 
 TEST_CASE("activations have the same bits on any team") {

@@ -67,6 +67,7 @@ WEFT_BY_HALVES(<<, VectorPair<Half>)
 WEFT_BY_HALVES(>>, VectorPair<Half>)
 WEFT_BY_HALVES(<, Mask<VectorPair<Half>>)
 WEFT_BY_HALVES(>, Mask<VectorPair<Half>>)
+WEFT_BY_HALVES(<=, Mask<VectorPair<Half>>)
 WEFT_BY_HALVES(>=, Mask<VectorPair<Half>>)
 
 #undef WEFT_BY_HALVES

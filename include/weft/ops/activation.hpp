@@ -74,7 +74,7 @@ WEFT_HOST_DEVICE WEFT_INLINE Value slope(Value x) {
     const auto [value, rest] = logistic(x);
     return value * (x * rest + 1.0f);
   } else if constexpr (A == Activation::relu) {
-    return simd::select(x > 0.0f, Value{} + 1.0f, Value{});
+    return simd::select(x <= 0.0f, Value{}, Value{} + 1.0f);  // 1 where x is NaN, as PyTorch's
   } else {
     return Value{} + 1.0f;
   }
@@ -122,7 +122,7 @@ struct ReluBackwardRow {
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t n) const {
     lanes.write(C, dx + n * C, [&](auto c) {
       auto gradient = simd::load(dy + n * C, c) * scale;
-      return simd::select(simd::load(y + n * C, c) > 0.0f, gradient, decltype(gradient){});
+      return simd::select(simd::load(y + n * C, c) <= 0.0f, decltype(gradient){}, gradient);
     });
   }
 };
@@ -174,7 +174,7 @@ void bias_activation_dropout(D& device, const DropoutMask& mask, View<const RowK
 
 //! The gradient of `bias_activation_dropout` with ReLU, from its *output*: where y > 0 the element
 //! was neither dropped nor negative, so neither the mask nor the input is needed again. The output
-//! may have been rounded; what that made 0 has no gradient.
+//! may have been rounded; what that made 0 has no gradient. What is NaN lets it pass, as PyTorch's.
 //!
 //! **Shapes.** y, dy, dx: (N, C); dx may be dy. **Errors.** ShapeError unless they are equal.
 template <class D>
