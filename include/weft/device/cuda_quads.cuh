@@ -79,6 +79,10 @@ __device__ WEFT_INLINE Four& operator+=(Four& a, Four b) { return a = a + b; }
 __device__ WEFT_INLINE FourBools operator>(Four a, float b) {
   return {{a.v[0] > b, a.v[1] > b, a.v[2] > b, a.v[3] > b}};
 }
+//! Each column's answer.
+__device__ WEFT_INLINE FourBools operator<=(Four a, float b) {
+  return {{a.v[0] <= b, a.v[1] <= b, a.v[2] <= b, a.v[3] <= b}};
+}
 
 //! `mask ? a : b`, column by column.
 __device__ WEFT_INLINE Four select(FourBools mask, Four a, Four b) {
