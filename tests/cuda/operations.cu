@@ -148,38 +148,6 @@ TEST_CASE(
   CHECK(std::equal(expected.begin(), expected.end(), found.begin()));
 }
 
-TEST_CASE("the branch of a residual connection is dropped, added and normalised") {
-  for (const index_t C : {24, 1000, 1100}) {
-    CHECK(device_difference([&](auto& device) {
-            const auto layout = layout_of(device, {4, 5});
-            const auto x = random_tensor(device, {9, C}, 1),
-                       branch = random_tensor(device, {9, C}, 2);
-            const auto bias = random_tensor(device, {C}, 3), gain = random_tensor(device, {C}, 4);
-            const auto sum = nan_tensor(device, {9, C}), y = nan_tensor(device, {9, C});
-            using D = std::remove_reference_t<decltype(device)>;
-            const Tensor<ops::RowMoments, D> moments(device, {9});
-            ops::residual_layer_norm(device, some_dropped, layout->keys, x, branch, bias, sum, gain,
-                                     bias, y, moments);
-            return std::vector{sum, y};
-          }) == "");
-    // As the next sublayer's products read it.
-    CHECK(
-        device_difference(
-            [&](auto& device) {
-              using D = std::remove_reference_t<decltype(device)>;
-              const auto layout = layout_of(device, {4, 5});
-              const auto x = random_tensor(device, {9, C}, 1), gain = random_tensor(device, {C}, 4);
-              const auto sum = nan_tensor(device, {9, C});
-              const ops::Factor<D> y(device, {9, C}, FloatType::bfloat16);
-              const Tensor<ops::RowMoments, D> moments(device, {9});
-              ops::residual_layer_norm(device, some_dropped, layout->keys, x, x, {}, sum, gain,
-                                       gain, y.target(), moments);
-              return std::vector{sum, widened(y)};
-            },
-            0x1p-7) == "");
-  }
-}
-
 TEST_CASE("rows are divided by the root of their mean square as by a processor") {
   for (const index_t C : {1, 16, 100, 1024, 3000}) {
     CAPTURE(C);
@@ -242,32 +210,6 @@ TEST_CASE("channels are turned by their positions as by a processor") {
             return std::vector{turned, x};
           }) == "");
   }
-}
-
-TEST_CASE("activations and their gradients are those of a processor") {
-  const auto C = GENERATE(index_t{70}, index_t{4200});
-
-  CHECK(device_difference([&](auto& device) {
-          const auto layout = layout_of(device, {4, 5});
-          const auto x = random_tensor(device, {9, C}, 1), dy = random_tensor(device, {9, C}, 2);
-          const auto bias = random_tensor(device, {C}, 3);
-          const auto relu = nan_tensor(device, {9, C}), drelu = nan_tensor(device, {9, C});
-          const auto gelu = nan_tensor(device, {9, C}), dgelu = nan_tensor(device, {9, C});
-          const auto silu = nan_tensor(device, {9, C}), dsilu = nan_tensor(device, {9, C});
-          using ops::Activation;
-          ops::bias_activation_dropout<Activation::relu>(device, some_dropped, layout->keys, x,
-                                                         bias, relu);
-          ops::relu_dropout_backward(device, some_dropped, relu, dy, drelu);
-          ops::bias_activation_dropout<Activation::gelu>(device, some_dropped, layout->keys, x,
-                                                         bias, gelu);
-          ops::activation_dropout_backward<Activation::gelu>(device, some_dropped, layout->keys, x,
-                                                             bias, dy, dgelu);
-          ops::bias_activation_dropout<Activation::silu>(device, some_dropped, layout->keys, x,
-                                                         bias, silu);
-          ops::activation_dropout_backward<Activation::silu>(device, some_dropped, layout->keys, x,
-                                                             bias, dy, dsilu);
-          return std::vector{relu, drelu, gelu, dgelu, silu, dsilu};
-        }) == "");
 }
 
 TEST_CASE("cross entropy and its gradient are those of a processor") {

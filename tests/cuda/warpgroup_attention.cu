@@ -3,6 +3,7 @@
 //
 // The tests of attention, compiled for sm_90a.
 #include "attention.cu"
+#include "random_attention.cu"
 
 namespace warpgroup_attention_tests {
 
