@@ -63,11 +63,18 @@ template <class T, class Strategy>
   return mine;
 }
 
-//! What `reader(ctx)(y)`, a vector, makes of the model's output for each micro-batch, one behind
-//! the other. A device makes one reader.
+//! Whether a strategy's model reads what a batch's parts have as their input.
+template <class Strategy, class B, class D>
+concept BringsInput = requires(const Strategy& strategy, const B& batch, D& device,
+                               nn::Context<D>& ctx) {
+  { batch.size() } -> std::convertible_to<index_t>;
+  strategy.objective().model().forward(ctx, batch.part(device, Range{}).input);
+};
+
+//! `read_outputs` of a batch that brings what the model reads.
 template <class T, class Strategy, class B, class Reader>
-[[nodiscard]] std::vector<T> read_outputs(Strategy& strategy, const B& batch,
-                                          const Reader& reader) {
+[[nodiscard]] std::vector<T> read_micro_batches(Strategy& strategy, const B& batch,
+                                                const Reader& reader) {
   expect_one_batch(strategy, batch);
   const index_t micro_batches = strategy.recipe().micro_batches;
   const Range mine = share(micro_batches, strategy.ranks(), strategy.rank());
@@ -86,6 +93,22 @@ template <class T, class Strategy, class B, class Reader>
   std::vector<T> joined;
   for (const auto& part : parts) joined.insert(joined.end(), part.begin(), part.end());
   return join_over_ranks(strategy, std::move(joined));
+}
+
+//! What `reader(ctx)(y)`, a vector, makes of the model's output for each micro-batch, one behind
+//! the other. A device makes one reader.
+template <class T, class Strategy, class B, class Reader>
+[[nodiscard]] std::vector<T> read_outputs(Strategy& strategy, const B& batch,
+                                          const Reader& reader) {
+  using Device = std::remove_reference_t<decltype(strategy.device(0))>;
+  constexpr bool brings_input = BringsInput<Strategy, B, Device>;
+  static_assert(brings_input,
+                "what is asked about brings what the model reads: a batch with size(), and with "
+                "part(device, range).input, which the model's forward takes; for a Transformer "
+                "that is train::DeviceBatch, for a language model "
+                "train::LanguageModelDeviceBatch");
+  if constexpr (brings_input) return read_micro_batches<T>(strategy, batch, reader);
+  return {};
 }
 
 }  // namespace detail

@@ -1,0 +1,15 @@
+// expect: what is asked about brings what the model reads
+// SPDX-FileCopyrightText: 2026 The weft authors
+// SPDX-License-Identifier: Apache-2.0
+#include <weft/train/language_model_data.hpp>
+#include <weft/weft.hpp>
+
+using namespace weft;
+
+constexpr nn::TransformerShape shape{.d_model = 32, .heads = 4, .d_ff = 64};
+using Model = nn::Transformer<shape>;
+using Loss = Chunked<nn::Generator<shape>, nn::LabelSmoothing>;
+
+auto ask(DataParallel<Model, Loss>& train, const train::LanguageModelDeviceBatch& batch) {
+  return train::predict(train, batch);
+}
