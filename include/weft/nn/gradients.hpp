@@ -28,6 +28,13 @@ namespace detail {
                    "trained"));
 }
 
+[[noreturn, gnu::cold]] inline void throw_added_twice(Shape shape) {
+  throw Error(text("the gradient of a parameter of shape ", shape,
+                   " is added to twice in a pass, after it was complete: each use of a shared "
+                   "parameter has a place of its own, by visit.tie(use, parameter) in members(); a "
+                   "module runs once, on all that it reads laid end to end"));
+}
+
 }  // namespace detail
 
 //! The gradients of one lane: one buffer, and which parts of it were written in this update.
@@ -82,11 +89,7 @@ class Gradients {
     const auto first = static_cast<std::size_t>(p.slot);
     const bool written = slots_[first].written;
     for (std::size_t slot = first; slot < first + static_cast<std::size_t>(p.slots); ++slot) {
-      if (slots_[slot].reported) {
-        throw Error(text("the gradient at place ", slot,
-                         " is added to twice in a pass, after it was"
-                         " complete: give each use of a shared parameter its own place by a tie"));
-      }
+      if (slots_[slot].reported) detail::throw_added_twice(p.shape);
       slots_[slot].written = true;
     }
     float* const place = buffer_.data() + p.gradient_offset;
