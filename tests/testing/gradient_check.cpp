@@ -57,6 +57,23 @@ TEST_CASE("a gradient that is off by a thousandth does not pass") {
   CHECK(gradient_difference(x, missing, [&] { return loss(x); }, 1.0) != "");
 }
 
+TEST_CASE("where a loss bends within a step a right gradient needs a smaller one to pass") {
+  const auto fault = [](const auto& f, float at, float slope, float h) {
+    std::vector<float> x{at};
+    return gradient_difference(x, std::vector<float>{slope}, [&] { return f(x[0]); },
+                               /*noise=*/0x1p-22, h);
+  };
+  const auto relu = [](float x) { return x > 0.0f ? x : 0.0f; };
+  const auto normalised = [](float x) { return x / std::sqrt(x * x + 1e-4f); };
+  constexpr float h = 0x1p-5f, smaller = 0x1p-9f;
+  CHECK(fault(relu, 0.005f, 1.0f, h) != "");
+  CHECK(fault(relu, 0.005f, 1.0f, smaller) == "");
+  CHECK(fault(relu, 0.005f, 0.99f, smaller) != "");
+  CHECK(fault(normalised, 0.0f, 100.0f, h) != "");
+  CHECK(fault(normalised, 0.0f, 100.0f, smaller) == "");
+  CHECK(fault(normalised, 0.0f, 98.0f, smaller) != "");
+}
+
 TEST_CASE("a gradient of another size is refused") {
   std::vector<float> x(3);
   const std::vector<float> g(2);
