@@ -102,7 +102,8 @@ class DataParallel : public OneProcess {
   //! One update from a batch, at a learning rate.
   //!
   //! **Errors.** DeviceError if a device fails, Error if their product precisions differ,
-  //! ArgumentError as the optimizer's `step` for the rate; the parameters are then unchanged.
+  //! ArgumentError as the optimizer's `step` for the rate; the parameters are then unchanged, and
+  //! what was accumulated for the update is forgotten.
   template <class B>
   StepReport step(const B& batch, double rate) {
     static_assert(sizeof(BatchRequirements<B, Model, Loss, D>) > 0);

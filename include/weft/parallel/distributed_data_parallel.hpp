@@ -98,6 +98,8 @@ class DistributedDataParallel : public OverRanks<C> {
 
   //! Adds the gradients of a batch to those of the next `step`, which makes one update of all.
   //! Nothing is reduced: what PyTorch calls `no_sync`.
+  //!
+  //! **Errors.** What a rank throws ends the communicator on all of them.
   template <class B>
   void accumulate(const B& batch) {
     static_assert(sizeof(RankBatchRequirements<B, Model, Loss, D>) > 0);

@@ -53,6 +53,8 @@ class GradientAccumulation : public OneProcess {
   GradientAccumulation& operator=(const GradientAccumulation&) = delete;
 
   //! Adds the gradients of a batch to those of the next `step`, which makes one update of all.
+  //!
+  //! **Errors.** What the model and the loss throw; the batches before it are then forgotten too.
   template <class B>
   void accumulate(const B& batch) {
     static_assert(sizeof(BatchRequirements<B, Model, Loss, D>) > 0);
@@ -67,7 +69,7 @@ class GradientAccumulation : public OneProcess {
   //! One update from a batch, at a learning rate.
   //!
   //! **Errors.** ArgumentError as the optimizer's `step` for the rate; what the model and the loss
-  //! throw, before a parameter has changed.
+  //! throw, before a parameter has changed. What was accumulated for the update is then forgotten.
   template <class B>
   StepReport step(const B& batch, double rate) {
     static_assert(sizeof(BatchRequirements<B, Model, Loss, D>) > 0);

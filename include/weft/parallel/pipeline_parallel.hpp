@@ -132,6 +132,8 @@ class PipelineParallel : public OverRanks<C> {
   PipelineParallel& operator=(const PipelineParallel&) = delete;
 
   //! Adds the gradients of a batch to those of the next `step`, which makes one update of all.
+  //!
+  //! **Errors.** What a rank throws ends the communicator on all of them.
   template <class B>
   void accumulate(const B& batch) {
     static_assert(sizeof(RankBatchRequirements<B, Model, Loss, D>) > 0);
