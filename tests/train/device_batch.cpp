@@ -74,6 +74,16 @@ TEST_CASE("rows that are not there, or were not ended, are refused") {
   CHECK(refusal({-1, 1}) == "rows -1 to 0 of token rows: there are 2, which end at token 4 of 4");
   rows.tokens.push_back(5);
   CHECK(refusal({0, 1}) == "rows 0 to 0 of token rows: there are 2, which end at token 4 of 5");
+  rows.offsets = {-1, 3, 5};
+  CHECK(refusal({0, 1}) ==
+        "rows 0 to 0 of token rows: they begin at token -1 and end at token 3 of 5");
+  rows.offsets = {0, 9, 5};
+  CHECK(refusal({0, 1}) ==
+        "rows 0 to 0 of token rows: they begin at token 0 and end at token 9 of 5");
+  CHECK(refusal({1, 2}) ==
+        "rows 1 to 1 of token rows: they begin at token 9 and end at token 5 of 5");
+  rows.offsets.clear();
+  CHECK(refusal({0, 0}) == "rows 0 to -1 of token rows: there are 0, which end at token 0 of 5");
 }
 
 TEST_CASE("a part of a batch holds what the model reads and should say") {

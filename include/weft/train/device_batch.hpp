@@ -3,6 +3,7 @@
 //! @file Brings parts of a batch of sentences to a device.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <iterator>
 #include <span>
@@ -23,22 +24,38 @@
 
 namespace weft::train {
 
+namespace detail {
+
+//! Where the last of some token rows ends, or 0 if they say nothing.
+[[nodiscard]] inline index_t end_of(const data::TokenRows& rows) noexcept {
+  return rows.offsets.empty() ? 0 : rows.offsets.back();
+}
+
+}  // namespace detail
+
 //! Rows `range` of token rows on a device; their random numbers are keyed by the row's number.
 //!
-//! **Errors.** DataError unless there are these rows, and no tokens behind the last row.
+//! **Errors.** DataError unless there are these rows and all their tokens, and no tokens behind the
+//! last row; ShapeError for a row that ends before it begins.
 template <class D>
 [[nodiscard]] TokenSequences<D> to_sequences(D& device, const data::TokenRows& rows, Range range) {
+  const index_t tokens_known = std::ssize(rows.tokens);
   if (range.begin < 0 || range.begin > range.end || range.end > rows.size() ||
-      rows.offsets.back() != std::ssize(rows.tokens)) {
+      detail::end_of(rows) != tokens_known) {
     throw DataError(text("rows ", range.begin, " to ", range.end - 1, " of token rows: there are ",
-                         rows.size(), ", which end at token ", rows.offsets.back(), " of ",
-                         rows.tokens.size()));
+                         std::max(rows.size(), index_t{0}), ", which end at token ",
+                         detail::end_of(rows), " of ", tokens_known));
   }
   std::vector<index_t> lengths;
   lengths.reserve(static_cast<std::size_t>(range.size()));
   for (index_t row = range.begin; row < range.end; ++row) lengths.push_back(rows.length(row));
   const index_t first = rows.offsets[static_cast<std::size_t>(range.begin)];
   const index_t last = rows.offsets[static_cast<std::size_t>(range.end)];
+  if (first < 0 || first > last || last > tokens_known) {
+    throw DataError(text("rows ", range.begin, " to ", range.end - 1,
+                         " of token rows: they begin at token ", first, " and end at token ", last,
+                         " of ", tokens_known));
+  }
   const auto tokens =
       std::span(rows.tokens)
           .subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(last - first));
@@ -57,10 +74,11 @@ class DeviceBatch {
     for (const auto& [name, rows] :
          {std::pair("source", &batch.source), std::pair("target_input", &batch.target_input),
           std::pair("target_output", &batch.target_output)}) {
-      if (rows->size() != batch.size() || rows->offsets.back() != std::ssize(rows->tokens)) {
+      const index_t end = detail::end_of(*rows);
+      if (rows->size() != batch.size() || end != std::ssize(rows->tokens)) {
         throw DataError(text("a batch of ", batch.size(), " sentences: ", name, " has ",
-                             rows->size(), " rows that end at word ", rows->offsets.back(), " of ",
-                             rows->tokens.size()));
+                             std::max(rows->size(), index_t{0}), " rows that end at word ", end,
+                             " of ", rows->tokens.size()));
       }
     }
     if (batch.target_input.offsets != batch.target_output.offsets) {
