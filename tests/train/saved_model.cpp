@@ -108,7 +108,7 @@ TEST_CASE("a model's file that is not this model's is refused, and nothing is ch
   const auto count = nn::named_parameters(one.strategy.objective()).size() - 2;  // two tables
   CHECK(refused([](auto& file) {
           file.tensors.push_back({"extra", io::DType::U8, {1}, {std::byte{7}}});
-        }) == text("has ", count + 1, " tensors, the model has ", count));
+        }) == text("has ", count + 1, " tensors, the model has ", count, ", and no \"extra\""));
   load_model(other.strategy, path);
   CHECK(contents_of(other.strategy).buffers[0] == contents_of(one.strategy).buffers[0]);
 }

@@ -66,7 +66,9 @@ void read_part(const io::SafetensorsFile& file, const Whole& whole, const Part& 
   const Range all[] = {{0, std::ssize(values)}};
   read_slices(file, parameters, prefix, all, [&](index_t i) { return values.data() + i; });
   const bool is_whole = static_cast<const void*>(&whole) == static_cast<const void*>(&part);
-  expect_tensors(file, is_whole ? "the model" : "the part", std::ssize(parameters), prefix);
+  std::vector<io::TensorEntry> read;
+  append_tensors(read, parameters, prefix);
+  expect_tensors(file, is_whole ? "the model" : "the part", read, prefix);
 }
 
 }  // namespace detail

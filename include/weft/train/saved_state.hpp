@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstddef>
-#include <iterator>
 #include <set>
 #include <string>
 #include <string_view>
@@ -64,6 +63,19 @@ void expect_buffers(const io::SafetensorsFile& file, const State& state) {
                          ", this run's keeps ", list(needed)));
 }
 
+//! What a file has of parameters, and of what the optimizer keeps for those that are trained.
+template <class State>
+std::vector<io::TensorEntry> tensors_of_state(const State& state,
+                                              const std::vector<nn::NamedParameter>& parameters,
+                                              const std::vector<nn::NamedParameter>& trained) {
+  std::vector<io::TensorEntry> tensors;
+  append_tensors(tensors, parameters, "value/");
+  for (std::size_t i = 0; i != state.buffers; ++i) {
+    append_tensors(tensors, trained, buffer_prefix(state, i));
+  }
+  return tensors;
+}
+
 //! What `load_state` finds in a file.
 struct ReadState {
   io::Metadata metadata{};
@@ -120,9 +132,7 @@ ReadState read_state(const Strategy& strategy, const std::string& path) {
   const Range all[] = {{0, state.values().size()}};
   read.values = to_host(state.values());
   read_slices(file, parameters, "value/", all, [&](index_t i) { return read.values.data() + i; });
-  expect_tensors(
-      file, "a state of this run",
-      std::ssize(parameters) + static_cast<index_t>(state.buffers) * std::ssize(trained));
+  expect_tensors(file, "a state of this run", tensors_of_state(state, parameters, trained));
   return read;
 }
 
@@ -139,11 +149,7 @@ void save_state(Strategy& strategy, const std::string& path, io::Metadata metada
   state.expect_not_averaged("save_state");
   const auto parameters = detail::saved_parameters(nn::named_parameters(strategy.objective()));
   const auto trained = detail::trained_parameters(parameters);
-  std::vector<io::TensorEntry> tensors;
-  detail::append_tensors(tensors, parameters, "value/");
-  for (std::size_t i = 0; i != state.buffers; ++i) {
-    detail::append_tensors(tensors, trained, detail::buffer_prefix(state, i));
-  }
+  auto tensors = detail::tensors_of_state(state, parameters, trained);
   const auto& recipe = strategy.recipe();
   metadata["updates"] = std::to_string(state.updates());
   metadata["skipped"] = std::to_string(state.skipped());

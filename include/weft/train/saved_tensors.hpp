@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -157,17 +158,21 @@ void set_elements(const Tensor<float, D>& tensor, const std::vector<float>& elem
   tensor.device().synchronize();  // other devices may read it
 }
 
-//! **Errors.** FormatError unless the file, which has all that was read, has no more than that
-//! under names that begin with `prefix`.
-inline void expect_tensors(const io::SafetensorsFile& file, const char* owner, index_t count,
-                           std::string_view prefix = "") {
-  const index_t has = std::ranges::count_if(
-      file.tensors(), [&](const auto& tensor) { return tensor.name.starts_with(prefix); });
-  if (has != count) {
-    throw FormatError(text(file.path(), ": has ", has, " tensors",
-                           prefix.empty() ? "" : " under " + io::detail::in_quotes(prefix), ", ",
-                           owner, " has ", count));
-  }
+//! **Errors.** FormatError, naming the first other one, unless the file, which has these tensors,
+//! has no more under names that begin with `prefix`.
+inline void expect_tensors(const io::SafetensorsFile& file, const char* owner,
+                           const std::vector<io::TensorEntry>& read, std::string_view prefix = "") {
+  std::set<std::string_view> names;
+  for (const auto& tensor : read) names.insert(tensor.name);
+  const auto is_under = [&](const auto& tensor) { return tensor.name.starts_with(prefix); };
+  const auto other = std::ranges::find_if(file.tensors(), [&](const auto& tensor) {
+    return is_under(tensor) && !names.contains(tensor.name);
+  });
+  if (other == file.tensors().end()) return;
+  throw FormatError(
+      text(file.path(), ": has ", std::ranges::count_if(file.tensors(), is_under), " tensors",
+           prefix.empty() ? "" : " under " + io::detail::in_quotes(prefix), ", ", owner, " has ",
+           read.size(), ", and no ", io::detail::in_quotes(other->name)));
 }
 
 //! Whether a file has what `save_state` writes, and not a model alone.
