@@ -128,7 +128,7 @@ struct BatchRequirements {
   static_assert(Batch<B, D>,
                 "a strategy takes a batch that brings its parts to a device: for a "
                 "data::TranslationBatch that is train::DeviceBatch(batch), for data of your own a "
-                "struct with size() and part(device, range)");
+                "struct with size() const and part(device, range) const");
   static_assert(
       !Batch<B, D> ||
           requires(const B& batch, D& device) {
@@ -160,7 +160,8 @@ struct RankBatchRequirements : BatchRequirements<B, Model, Loss, D> {
         { batch.fingerprint() } -> std::convertible_to<std::uint64_t>;
       },
       "each rank is given the whole batch, and ranks compare what they were given: a batch needs a "
-      "fingerprint(), a number that differs where batches do, such as that of its data::TokenRows");
+      "fingerprint() const, a number that differs where batches do, such as that of its "
+      "data::TokenRows");
 };
 
 // What constructors are given. Each strategy has a further constructor for arguments that do not

@@ -34,7 +34,7 @@ void expect_one_batch(Strategy& strategy, const B& batch) {
     static_assert(
         requires { batch.fingerprint(); },
         "each rank is given the whole batch, and ranks compare what they were given: a batch needs "
-        "a fingerprint()");
+        "a fingerprint() const");
     const auto given = strategy.texts_of_all(text(parallel::GivenBatches(batch).fingerprint()));
     for (std::size_t rank = 0; rank < given.size(); ++rank) {
       if (given[rank] == given[0]) continue;
@@ -103,9 +103,9 @@ template <class T, class Strategy, class B, class Reader>
   using Device = std::remove_reference_t<decltype(strategy.device(0))>;
   constexpr bool brings_input = BringsInput<Strategy, B, Device>;
   static_assert(brings_input,
-                "what is asked about brings what the model reads: a batch with size(), and with "
-                "part(device, range).input, which the model's forward takes; for a Transformer "
-                "that is train::DeviceBatch, for a language model "
+                "what is asked about brings what the model reads: a batch with size() const and "
+                "part(device, range) const, of which the model's forward takes the input; for a "
+                "Transformer that is train::DeviceBatch, for a language model "
                 "train::LanguageModelDeviceBatch");
   if constexpr (brings_input) return read_micro_batches<T>(strategy, batch, reader);
   return {};
