@@ -168,6 +168,12 @@ TEST_CASE("a word that the table does not have is refused") {
                            {}, y);
           }) == text("embedding: word ", word, ", of row 2, is none of 0 to 4"));
   }
+  const std::vector<token_t> ids{4, 0, 0, 0};
+  CHECK(message_of<ArgumentError>([&] {
+          ops::embedding(device, {}, *layout, View<const token_t>(ids.data(), {4}),
+                         nan_tensor(device, {0, 2}), 1.0f, {}, y);
+        }) == "embedding: word 4, of row 0, but there are none to choose from: a module was made "
+              "for 0");
 }
 
 TEST_CASE("what does not fit an embedding is refused") {

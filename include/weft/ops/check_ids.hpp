@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <concepts>
 #include <optional>
+#include <string>
 
 #include <weft/core/error.hpp>
 #include <weft/core/host_device.hpp>
@@ -27,9 +28,11 @@ void expect_ids(const D&, const char* operation, const char* what, View<const to
     const token_t* const end = ids.data + ids.size();
     const token_t* const first = std::find_if(ids.data, end, is_outside);
     if (first == end) return;
-    throw ArgumentError(text(operation, ": ", what, " ", *first, ", of row ", first - ids.data,
-                             ", is none of 0 to ", rows - 1),
-                        where);
+    const std::string id = text(operation, ": ", what, " ", *first, ", of row ", first - ids.data);
+    throw ArgumentError(
+        rows > 0 ? text(id, ", is none of 0 to ", rows - 1)
+                 : text(id, ", but there are none to choose from: a module was made for 0"),
+        where);
   }
 }
 
