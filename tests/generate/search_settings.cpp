@@ -23,6 +23,11 @@ TEST_CASE("beams that nobody can want are refused") {
             return 0;
           }).starts_with(text("beam_search: a beam of ", beam, " and at most ")));
   }
+  CHECK(testing::message_of<ArgumentError>([&] {
+          const auto infinity = std::numeric_limits<double>::infinity();
+          generate::detail::check_search("beam_search", {.length_penalty = infinity}, 34, 24);
+          return 0;
+        }) == "beam_search: a length penalty of inf");
 }
 
 TEST_CASE("a translation is as long as its source allows, and the model") {

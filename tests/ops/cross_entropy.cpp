@@ -211,6 +211,10 @@ TEST_CASE("labels, losses and biases that do not fit are refused") {
   CHECK(run({}, few, three) == "cross_entropy: labels is (2), should be (3)");
   CHECK(run({}, labels, two) == "cross_entropy: losses is (2), should be (3)");
   CHECK(run(three, labels, three) == "cross_entropy: bias is (3), should be (5)");
+  const ops::Factor<Cpu> rounded(device, {3, 5}, FloatType::bfloat16);
+  CHECK(message_of<Error>([&] {
+          ops::cross_entropy(device, rounded, {}, labels, ignored, 0.0f, {}, three);
+        }) == "cross_entropy: logits are bfloat16, should be float32");
 }
 
 TEST_CASE("a label that no word has is refused") {

@@ -10,6 +10,7 @@
 
 #include <catch2/catch.hpp>
 
+#include <cmath>
 #include <vector>
 
 namespace chunked_tests {
@@ -54,6 +55,19 @@ TEST_CASE("a label that no word has is named with its row, whatever the chunk") 
               return loss_of(nn::CrossEntropy(), {1, 0, 2, 4, label}, chunk);
             }) == text("Chunked: label ", label, ", of row 4, is none of 0 to 4"));
     }
+  }
+}
+
+TEST_CASE("fewer or more labels than rows are refused, and a smoothing that leaves none") {
+  CHECK(message_of<ShapeError>([] {
+          return loss_of(nn::CrossEntropy(), {1, 0, 2, 4});
+        }) == "Chunked: 5 rows and 4 labels");
+  CHECK(message_of<ShapeError>([] {
+          return loss_of(nn::CrossEntropy(), {1, 0, 2, 4, 1, 1});
+        }) == "Chunked: 5 rows and 6 labels");
+  for (const float share : {-0.1f, 1.0f, std::nanf("")}) {
+    CHECK(message_of<ArgumentError>([&] { return nn::LabelSmoothing(share).smoothing; }) ==
+          text("label smoothing of ", share, ", needs 0 <= share < 1"));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include <string>
+#include <type_traits>
 
 #include "../message_of.hpp"
 #include "../temporary_folder.hpp"
@@ -77,6 +78,28 @@ TEMPLATE_TEST_CASE("choices that older folders have no word for are saved if the
   CHECK(slowed["rotary_slow_turns"] == 1);
   CHECK(slowed["rotary_fast_turns"] == 4);
   CHECK(slowed["rotary_first_length"] == 8'192);
+}
+
+TEST_CASE("each choice has its name") {
+  const auto said = [](const char* name, const auto& value) {
+    nn::TransformerShape shape;
+    if constexpr (std::is_same_v<decltype(value), const ops::Activation&>) shape.activation = value;
+    if constexpr (std::is_same_v<decltype(value), const nn::Positions&>) shape.positions = value;
+    if constexpr (std::is_same_v<decltype(value), const nn::Tie&>) shape.tie = value;
+    return config_of(shape)[name].template get<std::string>();
+  };
+  CHECK(said("activation", ops::Activation::identity) == "identity");
+  CHECK(said("activation", ops::Activation::relu) == "relu");
+  CHECK(said("activation", ops::Activation::gelu) == "gelu");
+  CHECK(said("activation", ops::Activation::silu) == "silu");
+  CHECK(said("positions", nn::Positions::none) == "none");
+  CHECK(said("positions", nn::Positions::sinusoidal) == "sinusoidal");
+  CHECK(said("positions", nn::Positions::sinusoidal_halves) == "sinusoidal_halves");
+  CHECK(said("positions", nn::Positions::learned) == "learned");
+  CHECK(said("positions", nn::Positions::rotary) == "rotary");
+  CHECK(said("tie", nn::Tie::none) == "none");
+  CHECK(said("tie", nn::Tie::target) == "target");
+  CHECK(said("tie", nn::Tie::all) == "all");
 }
 
 TEST_CASE("a folder that is no model's is refused") {

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <weft/train/run_folder.hpp>
 
+#include <weft/io/atomic_file.hpp>
+#include <weft/io/input_file.hpp>
+
 #include <catch2/catch.hpp>
 
 #include <filesystem>
@@ -76,6 +79,25 @@ TEST_CASE("only a folder that is there is an existing one") {
   CHECK(message_of<SystemError>([&] { return RunFolder::existing(file); }) ==
         "there is no folder " + file);
   CHECK(RunFolder::existing(temporary.path("")).path() == temporary.path(""));
+}
+
+TEST_CASE("the best model is set aside and taken back, a link to it as what it names") {
+  for (const bool is_link : {false, true}) {
+    CAPTURE(is_link);
+    const TemporaryFolder temporary;
+    const RunFolder folder(temporary.path("run"));
+    folder.set_best_aside();  // nothing is there yet
+    io::write_file(is_link ? folder.epoch(3) : folder.best(), "of epoch 3");
+    if (is_link) std::filesystem::create_symlink("epoch-3.safetensors", folder.best());
+    folder.set_best_aside();
+    io::write_file(folder.best(), "of an epoch that was not finished");
+    folder.set_best_aside();  // the first stays
+    folder.take_best_back(/*had_best=*/true);
+    CHECK(io::read_file(folder.best()) == "of epoch 3");
+    CHECK_FALSE(std::filesystem::is_symlink(folder.best()));
+    CHECK(names_in(folder.path()) ==
+          (is_link ? Names{"best.safetensors", "epoch-3.safetensors"} : Names{"best.safetensors"}));
+  }
 }
 
 TEST_CASE("a run goes on only from a state") {
