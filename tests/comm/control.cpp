@@ -76,6 +76,15 @@ TEST_CASE("a rank that does not answer is late") {
   CHECK(aborted.message() == "rank 1 has not entered backward within 0.1 s; last seen in forward");
 }
 
+TEST_CASE("an answer that names no rank is none") {
+  for (const char* answer : {"5 forward", "-1 forward", "2147483647 x", "99999999999 x", "x", ""}) {
+    Script control({{1, answer}});
+    CHECK(control.wait_for_rank_1().message() ==
+          "rank 1 has not entered backward within 0.1 s; last seen in forward");
+    CHECK(control.asked == std::vector{1});
+  }
+}
+
 TEST_CASE("ranks that wait for each other are said to, whether this one is among them") {
   for (const char* last : {"0 forward", "1 forward"}) {
     Script control({{1, "2 forward"}, {2, last}});

@@ -4,9 +4,9 @@
 #pragma once
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cstddef>
-#include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
@@ -105,7 +105,9 @@ class Control {
     if (word == Word::question) {
       askers_.push_back(from);  // to be answered in a wait
     } else if (word == Word::answer) {
-      answer_of(from) = read(bytes);
+      auto answer = read(bytes);
+      const bool is_rank = 0 <= answer.first && answer.first < size();
+      if (is_rank) answer_of(from) = std::move(answer);  // else it is damaged, and answers nothing
     } else if (!failure_) {
       failure_ = read(bytes);
     }
@@ -125,7 +127,10 @@ class Control {
     return text(said.first, " ", said.second).substr(0, most_bytes);
   }
   static RankAndText read(const std::string& joined) {
-    return {std::atoi(joined.c_str()), joined.substr(joined.find(' ') + 1)};
+    constexpr int nobody = -1;
+    int rank = nobody;
+    std::from_chars(joined.data(), joined.data() + joined.size(), rank);
+    return {rank, joined.substr(joined.find(' ') + 1)};
   }
 
   std::optional<RankAndText>& answer_of(int rank) {
