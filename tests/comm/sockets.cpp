@@ -12,6 +12,7 @@
 #include <cerrno>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <exception>
 #include <filesystem>
 #include <functional>
@@ -195,6 +196,55 @@ TEST_CASE("what does not fit is read to its end, and goes nowhere") {
   for (const auto& message : ended) {
     CHECK(message.find("rank 0 sends 100000 bytes") != std::string::npos);
   }
+}
+
+TEST_CASE("what no rank sends ends the communication, and asks for no memory") {
+  struct {
+    std::uint64_t word, group, tag, bytes;
+  } header{};
+  std::string expected;
+  constexpr std::uint64_t a_word = 1, no_word = 4, terabyte = std::uint64_t{1} << 40;
+  SECTION("a word that there is not") {
+    header = {no_word, 0, 0, 0};
+    expected = "rank 1 sends what no rank of this program does";
+  }
+  SECTION("a word that is too long") {
+    header = {a_word, 0, 0, terabyte};
+    expected = "rank 1 sends what no rank of this program does";
+  }
+  SECTION("a message as long as no memory") {
+    header = {0, 1, 0, std::uint64_t{1} << 63};
+    expected = "rank 1 sends what no rank of this program does";
+  }
+  SECTION("a message that is longer than the one that is expected") {
+    header = {0, 1, 0, terabyte};
+    expected =
+        "the ranks' programs differ: rank 1 sends 1099511627776 bytes, for another purpose or "
+        "not, where 4 bytes are expected in an exchange";
+  }
+  const int port = free_port();
+  std::string said;
+  {
+    const std::jthread zero([&] {
+      said = message_of<CommunicatorAborted>([&] {
+        SocketCommunicator communicator(0, 2, "localhost", port, patience);
+        const int mine = 0;
+        int theirs = 0;
+        SocketCommunicator::Transfer transfer;
+        communicator.post(std::vector{send_to(1, &mine, 1), receive_from(1, &theirs, 1)},
+                          {"an exchange"}, transfer);
+        transfer.wait();
+        return 0;
+      });
+    });
+    const auto sockets =
+        comm::detail::Rendezvous(1, 2, "localhost", port, patience, std::string()).connect();
+    const auto end = moment_after(patience);
+    char first = 0;  // of what rank 0 sends when it expects something
+    CHECK(comm::detail::receive_all(sockets[0], &first, 1, end));
+    CHECK(comm::detail::send_all(sockets[0], &header, sizeof header, end));
+  }
+  CHECK(said == expected);
 }
 
 TEST_CASE("a process that is killed is named") {

@@ -216,15 +216,14 @@ class SocketMesh final : public Control {
   struct Incoming {
     Header header{};
     std::size_t read = 0;        // of the header and what follows it
-    std::byte* to = nullptr;     // where that goes
+    std::byte* to = nullptr;     // where that goes; null: nowhere
     SocketItem* item = nullptr;  // whose memory that is
     Arrival* arrival = nullptr;  // or this one's
     std::vector<std::byte> owned;
 
-    //! The memory is gone: the rest goes nowhere.
+    //! There is no memory for it any more: the rest goes nowhere.
     void redirect() {
-      owned.resize(header.bytes);
-      to = owned.data();
+      to = nullptr;
       item = nullptr;
     }
   };
@@ -304,10 +303,13 @@ class SocketMesh final : public Control {
     Incoming& in = other.incoming;
     for (;;) {
       const bool of_header = in.read < sizeof(Header);
+      const bool is_kept = of_header || in.to != nullptr;
       std::byte* to = of_header ? reinterpret_cast<std::byte*>(&in.header) + in.read
-                                : in.to + (in.read - sizeof(Header));
+                      : is_kept ? in.to + (in.read - sizeof(Header))
+                                : nowhere_.data();
       const std::size_t end = of_header ? sizeof(Header) : sizeof(Header) + in.header.bytes;
-      const auto received = ::recv(other.socket.get(), to, end - in.read, 0);
+      const std::size_t most = is_kept ? end - in.read : std::min(end - in.read, nowhere_.size());
+      const auto received = ::recv(other.socket.get(), to, most, 0);
       if (received < 0 && errno == EINTR) continue;
       if (received < 0 && errno == EAGAIN) return moved;
       if (received <= 0) {
@@ -318,6 +320,12 @@ class SocketMesh final : public Control {
       in.read += static_cast<std::size_t>(received);
       if (in.read < end) continue;
       if (of_header) {
+        if (!may_be_sent(in.header)) {
+          other.socket = {};
+          in = {};
+          fail(rank, text("rank ", rank, " sends what no rank of this program does"));
+          return true;
+        }
         try {
           begin(other);
         } catch (...) {  // no memory: what follows would go to the place of the message before
@@ -331,13 +339,21 @@ class SocketMesh final : public Control {
     }
   }
 
+  //! Whether a rank sends such headers: another version of the program may send others, and what
+  //! they say must not ask for memory.
+  [[nodiscard]] static bool may_be_sent(const Header& header) {
+    if (header.word == 0) return header.bytes <= std::uint64_t{INT64_MAX};
+    return header.word <= static_cast<std::uint64_t>(Word::answer) && header.bytes <= most_bytes;
+  }
+
   //! A header has come: finds a place for what follows.
   void begin(Peer& other) {
     Incoming& in = other.incoming;
     in.item = nullptr;
     in.arrival = nullptr;
     if (in.header.word != 0) {
-      in.redirect();
+      in.owned.resize(in.header.bytes);
+      in.to = in.owned.data();
       return;
     }
     Channel& channel = other.channels[in.header.group];
@@ -397,6 +413,7 @@ class SocketMesh final : public Control {
   }
 
   std::vector<Peer> peers_;
+  std::array<std::byte, std::size_t{1} << 16> nowhere_{};  // for what nobody has memory for
 };
 
 }  // namespace weft::comm::detail
