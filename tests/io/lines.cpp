@@ -86,6 +86,21 @@ TEST_CASE("a gzip file that ends early says in which line") {
   CHECK_THROWS_AS(reader.next(line), FormatError);
 }
 
+TEST_CASE("a gzip file that ends after a byte order mark ends early, too") {
+  TemporaryFolder folder;
+  const auto path = folder.path("t");
+  gzFile file = gzopen(path.c_str(), "wb");
+  gzputs(file, "\xEF\xBB\xBF");
+  gzflush(file, Z_SYNC_FLUSH);
+  const auto mark = std::filesystem::file_size(path);
+  gzputs(file, "text\n");
+  gzclose(file);
+  REQUIRE(read_lines(path) == Lines{"text"});
+  std::filesystem::resize_file(path, mark);
+  CHECK(message_of<FormatError>([&] { return read_lines(path); }) ==
+        path + ": the gzip stream ends early in line 1");
+}
+
 TEST_CASE("a line that is no text is refused with path, line and byte") {
   TemporaryFolder folder;
   const auto error_of = [&](const std::string& contents) {

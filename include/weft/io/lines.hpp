@@ -95,7 +95,7 @@ class LineReader {
       unread_.remove_prefix(detail::byte_order_mark.size());
     }
     first_ = false;
-    return !unread_.empty();
+    return got > 0;  // with the mark alone, what comes next may be damage
   }
 
   index_t read() {
