@@ -5,6 +5,7 @@
 #include <weft/data/vocabulary.hpp>
 #include <weft/io/lines.hpp>
 
+#include <zlib.h>
 #include <algorithm>
 #include <catch2/catch.hpp>
 #include <cstddef>
@@ -160,6 +161,17 @@ TEST_CASE("a file that is no model is refused with its path") {
   CHECK(refused(model_with(piece("a"))));  // twice: the library's own check
   CHECK_THAT(message_of<SystemError>([] { return SentencePiece("/nowhere/x.model"); }),
              Contains("/nowhere/x.model"));
+}
+
+TEST_CASE("a small gzip file does not fill the memory") {
+  const TemporaryFolder folder;
+  const auto path = folder.path("x.model");
+  gzFile file = gzopen(path.c_str(), "wb1");
+  const std::string zeros(std::size_t{1} << 20, '\0');
+  for (int i = 0; i < 65; ++i) gzwrite(file, zeros.data(), static_cast<unsigned>(zeros.size()));
+  gzclose(file);
+  CHECK(message_of<FormatError>([&] { return SentencePiece(path); }) ==
+        path + ": holds more than 67108864 bytes");
 }
 
 TEST_CASE("models that crash the library do not reach it") {

@@ -86,6 +86,20 @@ TEST_CASE("a file that the system does not give is a SystemError with its path a
         "cannot read /proc/self/mem: Input/output error");
 }
 
+TEST_CASE("a file, or what a gzip file holds, may be exactly as large as the limit") {
+  TemporaryFolder folder;
+  for (const int size : {0, 10, 65536, 200'000}) {
+    const auto contents = noise(size);
+    for (const auto& path :
+         {folder.write("plain", contents), folder.write("packed", gzip(folder, contents))}) {
+      CHECK(read_file(path, size) == contents);
+      if (size == 0) continue;
+      CHECK(message_of<FormatError>([&] { return read_file(path, size - 1); }) ==
+            text(path, ": holds more than ", size - 1, " bytes"));
+    }
+  }
+}
+
 TEST_CASE("a gzip file cut anywhere is a FormatError") {
   TemporaryFolder folder;
   const auto packed = gzip(folder, noise(300));

@@ -117,6 +117,8 @@ TEST_CASE("a folder that is no model's is refused") {
         folder.config() +
             ": names no \"model\" of weft's; tools/convert makes such a folder of a "
             "Llama, Mistral, Qwen 2 or MarianMT of Hugging Face's");
+  io::write_file(folder.config(), std::string((std::size_t{1} << 20) + 1, ' '));
+  CHECK(message_of<FormatError>(expect) == folder.config() + ": holds more than 1048576 bytes");
   // To write so deep a list into a message would take more stack than there is.
   const std::size_t deep = 200'000;
   io::write_file(folder.config(), "{\"model\":\"\",\"heads\":" + std::string(deep, '[') +

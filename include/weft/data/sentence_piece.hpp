@@ -114,7 +114,8 @@ class SentencePiece {
   //!
   //! **Errors.** Those of io::read_file; FormatError, with the path, for what is no such file or
   //! would make the library crash (see check_sentence_piece_model).
-  explicit SentencePiece(const std::string& path) : SentencePiece(io::read_file(path), path) {}
+  explicit SentencePiece(const std::string& path)
+      : SentencePiece(io::read_file(path, detail::most_model_bytes), path) {}
 
   //! Chooses pieces for some texts together, lines of which that have more than 4192 bytes are not
   //! looked at. The same texts give the same model.

@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,8 @@ namespace weft::data {
 namespace detail {
 
 static_assert(std::endian::native == std::endian::little, "the format is little-endian");
+
+inline constexpr index_t most_model_bytes = index_t{64} << 20;
 
 //! A field of a protocol buffer.
 struct ProtocolField {
@@ -146,7 +149,7 @@ class ProtocolReader {
 //! **Source.** sentencepiece_model.proto of SentencePiece; what was seen to crash version 0.1.97:
 //! long pieces (google/sentencepiece issue 1263), NUL, damaged tables (issue 1269).
 inline void check_sentence_piece_model(std::string_view model, const std::string& path) {
-  constexpr std::size_t most_bytes = std::size_t{64} << 20, most_piece_bytes = 1024;
+  constexpr std::size_t most_piece_bytes = 1024;
   constexpr std::uint64_t pieces = 1, normalizer = 3, denormalizer = 5;  // of a model
   constexpr std::uint64_t character_map = 2;                             // of a normalizer
   constexpr std::uint64_t piece_text = 1, score = 2, type = 3;           // of a piece
@@ -155,7 +158,9 @@ inline void check_sentence_piece_model(std::string_view model, const std::string
   const auto refuse = [&](const std::string& why) {
     throw FormatError(text(path, ": is not a SentencePiece model: ", why));
   };
-  if (model.size() > most_bytes) refuse(text("its ", model.size(), " bytes are too many"));
+  if (std::ssize(model) > detail::most_model_bytes) {
+    refuse(text("its ", model.size(), " bytes are too many"));
+  }
 
   const auto check_piece = [&](std::string_view message) {
     const auto refuse_piece = [&](const std::string& why) {

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -85,8 +86,12 @@ class InputFile {
   std::unique_ptr<gzFile_s, Close> file_;
 };
 
-//! The whole of a file (or of what a gzip file holds) in memory.
-[[nodiscard]] inline std::string read_file(const std::string& path) {
+//! The whole of a file (or of what a gzip file holds) in memory: of a small gzip file, a thousand
+//! times its size.
+//!
+//! **Errors.** Those of InputFile, and FormatError if that is more than `most_bytes`.
+[[nodiscard]] inline std::string read_file(
+    const std::string& path, index_t most_bytes = std::numeric_limits<index_t>::max()) {
   constexpr std::size_t chunk_bytes = std::size_t{1} << 16;
   InputFile file(path);
   std::string contents;
@@ -95,6 +100,9 @@ class InputFile {
     const auto room = static_cast<index_t>(contents.size() - size);
     const auto got = file.read(contents.data() + size, room);
     size += static_cast<std::size_t>(got);
+    if (static_cast<index_t>(size) > most_bytes) {
+      throw FormatError(text(path, ": holds more than ", most_bytes, " bytes"));
+    }
     if (got > 0) continue;
     contents.resize(size);
     return contents;

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <weft/core/error.hpp>
+#include <weft/core/index.hpp>
 #include <weft/io/atomic_file.hpp>
 #include <weft/io/input_file.hpp>
 #include <weft/nn/language_model.hpp>
@@ -139,7 +140,8 @@ inline void expect_config(const RunFolder& folder, const ModelConfig& compiled) 
   if (!std::filesystem::exists(path)) {
     throw SystemError(text(folder.path(), " is no folder of a model: it has no config.json"));
   }
-  const auto saved = ModelConfig::parse(io::read_file(path), nullptr, false);
+  constexpr index_t most_bytes = index_t{1} << 20;
+  const auto saved = ModelConfig::parse(io::read_file(path, most_bytes), nullptr, false);
   if (!saved.is_object()) throw FormatError(text(path, ": is not a JSON object"));
   if (!saved.contains("model")) {
     throw FormatError(text(path,
