@@ -112,6 +112,8 @@ TEST_CASE("a folder that is no model's is refused") {
     io::write_file(folder.config(), content);
     CHECK(message_of<FormatError>(expect) == folder.config() + ": is not a JSON object");
   }
+  io::write_file(folder.config(), config_of(small).dump() + '\0' + "and more");
+  CHECK(message_of<FormatError>(expect) == folder.config() + ": is not a JSON object");
   io::write_file(folder.config(), R"({"architectures": ["LlamaForCausalLM"], "heads": 4})");
   CHECK(message_of<FormatError>(expect) ==
         folder.config() +

@@ -141,8 +141,10 @@ inline void expect_config(const RunFolder& folder, const ModelConfig& compiled) 
     throw SystemError(text(folder.path(), " is no folder of a model: it has no config.json"));
   }
   constexpr index_t most_bytes = index_t{1} << 20;
-  const auto saved = ModelConfig::parse(io::read_file(path, most_bytes), nullptr, false);
-  if (!saved.is_object()) throw FormatError(text(path, ": is not a JSON object"));
+  const std::string json = io::read_file(path, most_bytes);
+  const auto saved = ModelConfig::parse(json, nullptr, false);
+  const bool has_nul = json.find('\0') != std::string::npos;  // the parser takes it for the end
+  if (!saved.is_object() || has_nul) throw FormatError(text(path, ": is not a JSON object"));
   if (!saved.contains("model")) {
     throw FormatError(text(path,
                            ": names no \"model\" of weft's; tools/convert makes such a folder of "
