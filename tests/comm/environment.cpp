@@ -121,6 +121,9 @@ TEST_CASE("a variable that is missing or makes no sense is named") {
         "the variable SLURM_PROCID is '3', not a number from 0 to 2");
   CHECK(error(slurm, "SLURM_STEP_NUM_TASKS", "two") ==
         "the variable SLURM_STEP_NUM_TASKS is 'two', not a number from 1 to 1048576");
+  CHECK(error(slurm, "SLURM_STEP_NUM_TASKS", (std::string(1000, 'x')).c_str()) ==
+        "the variable SLURM_STEP_NUM_TASKS is '" + std::string(120, 'x') +
+            "...', not a number from 1 to 1048576");
   CHECK(error(open_mpi, "OMPI_COMM_WORLD_SIZE", "0").find("'0'") != std::string::npos);
 }
 

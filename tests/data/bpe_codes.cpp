@@ -101,6 +101,9 @@ TEST_CASE("codes in the wrong format are refused by line") {
   CHECK(refusal("#version: 0.2\n\n\n") == ": has no codes");
   CHECK(refusal("#version: 0.3\na b\n") ==
         ", line 1: codes of version \"0.3\"; 0.1 and 0.2 are known");
+  CHECK(refusal("#version: " + std::string(1000, 'x')) ==
+        ", line 1: codes of version \"" + std::string(120, 'x') + "...\"; 0.1 and 0.2 are known");
+  CHECK_THAT(refusal("\x1B[2J"), Contains("found \"?[2J\""));
   CHECK(refusal("#version: 0.2\na b\nabc\n") ==
         ", line 3: expected two symbols with a space between them, found \"abc\"");
   CHECK_THAT(refusal("a b c\n"), Contains("line 1: ") && Contains("found \"a b c\""));

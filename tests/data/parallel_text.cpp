@@ -69,6 +69,10 @@ TEST_CASE("of a long line without a partner the whole characters of its beginnin
   CHECK(message_of<DataError>([&] {
           return read_line_files(one, none);
         }).ends_with("line 1: " + umlauts.substr(0, 59)));
+  const auto steers = folder.write("steers", "\x1B[2J");
+  CHECK(message_of<DataError>([&] {
+          return read_line_files(steers, none);
+        }).ends_with("line 1: ?[2J"));
 }
 
 TEST_CASE("a tab parts the two columns") {

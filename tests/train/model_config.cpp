@@ -121,6 +121,14 @@ TEST_CASE("a folder that is no model's is refused") {
             "Llama, Mistral, Qwen 2 or MarianMT of Hugging Face's");
   io::write_file(folder.config(), std::string((std::size_t{1} << 20) + 1, ' '));
   CHECK(message_of<FormatError>(expect) == folder.config() + ": holds more than 1048576 bytes");
+  const std::string long_word(100'000, 'x');
+  io::write_file(folder.config(), "{\"model\":\"\",\"" + long_word + "\":[]}");
+  CHECK(message_of<FormatError>(expect) ==
+        folder.config() + ": \"" + long_word.substr(0, 120) + "...\" is a list or an object");
+  io::write_file(folder.config(), "{\"model\":\"" + long_word + "\"}");
+  CHECK_THAT(message_of<FormatError>(expect),
+             Catch::Contains("model is \"" + long_word.substr(0, 119) + "..., not"));
+  CHECK(message_of<FormatError>(expect).size() < 10'000);
   // To write so deep a list into a message would take more stack than there is.
   const std::size_t deep = 200'000;
   io::write_file(folder.config(), "{\"model\":\"\",\"heads\":" + std::string(deep, '[') +

@@ -211,6 +211,13 @@ TEST_CASE("a damaged state, or one of another optimizer, is refused, and nothing
   CHECK(refused([](auto& file) { file.metadata.erase("clip_norm"); }) ==
         "its metadata has no number \"clip_norm\"");
 
+  CHECK(refused([](auto& file) { file.metadata["loss_scaling"] = std::string(5000, 'x'); }) ==
+        "was saved by a run with loss_scaling " + std::string(987, 'x') +
+            "..., this one has none: the numbers would differ");
+  CHECK(refused([](auto& file) {
+          file.tensors.push_back({std::string(5000, 'x') + "/", io::DType::U8, {0}, {}});
+        }).size() < 300);
+
   OneDevice<optim::Sgd> plain;
   CHECK(refusal(
             plain.strategy, path, [](auto&) {}, state_loader) ==

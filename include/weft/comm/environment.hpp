@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include <weft/core/error.hpp>
+#include <weft/io/detail/messages.hpp>
 
 namespace weft::comm {
 
@@ -68,8 +69,8 @@ class EnvironmentReader {
     const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), number);
     if (error != std::errc{} || end != value.data() + value.size() || number < least ||
         number > most) {
-      throw ArgumentError(text("the variable ", name, " is '", value, "', not a number from ",
-                               least, " to ", most));
+      throw ArgumentError(text("the variable ", name, " is '", io::detail::readable(value),
+                               "', not a number from ", least, " to ", most));
     }
     return number;
   }

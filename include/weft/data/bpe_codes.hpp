@@ -11,6 +11,7 @@
 #include <weft/core/index.hpp>
 #include <weft/core/text.hpp>
 #include <weft/data/word_counts.hpp>
+#include <weft/io/detail/messages.hpp>
 #include <weft/io/lines.hpp>
 #include <weft/io/utf8.hpp>
 
@@ -181,14 +182,14 @@ class BpeCodes {
                                   std::string_view found) {
     const auto shown = found.empty()       ? "an empty line"
                        : found.size() > 60 ? text("a line of ", found.size(), " bytes")
-                                           : text('"', found, '"');
+                                           : io::detail::in_quotes(found);
     throw FormatError(text(path, ", line ", line, ": expected ", expected, ", found ", shown));
   }
 
   void read_version(std::string_view version) {
     if (version != "0.1" && version != "0.2") {
-      throw FormatError(
-          text(path_, ", line 1: codes of version \"", version, "\"; 0.1 and 0.2 are known"));
+      throw FormatError(text(path_, ", line 1: codes of version ", io::detail::in_quotes(version),
+                             "; 0.1 and 0.2 are known"));
     }
     end_joins_character_ = version == "0.2";
   }

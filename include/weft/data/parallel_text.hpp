@@ -7,6 +7,7 @@
 #include <weft/core/index.hpp>
 #include <weft/core/text.hpp>
 #include <weft/data/words.hpp>
+#include <weft/io/detail/messages.hpp>
 #include <weft/io/lines.hpp>
 
 #include <cstddef>
@@ -85,7 +86,7 @@ inline std::string_view beginning(std::string_view line) {
   int listed = 0;
   do {
     if (++listed <= longest_list)
-      unpaired += text("\n  line ", longer.number(), ": ", beginning(line));
+      unpaired += text("\n  line ", longer.number(), ": ", io::detail::readable(beginning(line)));
   } while (longer.next(line));
   if (listed > longest_list) unpaired += "\n  ...";
   throw DataError(text(longer.path(), " has ", longer.number(), " lines and ", shorter.path(),

@@ -3,6 +3,7 @@
 //! @file Which types a saved model is compiled from. Needs nlohmann-json.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
 
@@ -11,6 +12,7 @@
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
 #include <weft/io/atomic_file.hpp>
+#include <weft/io/detail/messages.hpp>
 #include <weft/io/input_file.hpp>
 #include <weft/nn/language_model.hpp>
 #include <weft/nn/transformer.hpp>
@@ -152,14 +154,14 @@ inline void expect_config(const RunFolder& folder, const ModelConfig& compiled) 
   }
   for (const auto& [name, value] : saved.items()) {  // deep ones could not be written, either
     if (value.is_structured()) {
-      throw FormatError(text(path, ": \"", name, "\" is a list or an object"));
+      throw FormatError(text(path, ": ", io::detail::in_quotes(name), " is a list or an object"));
     }
   }
   std::string differences;
   const auto differs = [&](const std::string& name, const ModelConfig& is,
                            const ModelConfig& here) {
-    differences +=
-        text(differences.empty() ? "" : ", ", name, " is ", is.dump(), ", not ", here.dump());
+    differences += text(differences.empty() ? "" : ", ", io::detail::readable(name), " is ",
+                        io::detail::readable(is.dump()), ", not ", here.dump());
   };
   for (const auto& [name, value] : compiled.items()) {
     const auto found = saved.find(name);
@@ -170,8 +172,10 @@ inline void expect_config(const RunFolder& folder, const ModelConfig& compiled) 
     if (!compiled.contains(name)) differs(name, value, {});
   }
   if (differences.empty()) return;
-  throw FormatError(text(path, ": this program was compiled for another model: ", differences,
-                         "\n  the folder's model  ", saved.dump(), "\n  the program's model ",
+  constexpr std::size_t most_said = 4000;  // bytes
+  throw FormatError(text(path, ": this program was compiled for another model: ",
+                         io::detail::readable(differences, most_said), "\n  the folder's model  ",
+                         io::detail::readable(saved.dump(), most_said), "\n  the program's model ",
                          compiled.dump()));
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <set>
 #include <string>
@@ -13,6 +14,7 @@
 #include <weft/core/sum_count.hpp>
 #include <weft/core/text.hpp>
 #include <weft/data/batch_position.hpp>
+#include <weft/io/detail/messages.hpp>
 #include <weft/io/metadata.hpp>
 #include <weft/parallel/loss_sum.hpp>
 #include <weft/train/early_stopping.hpp>
@@ -84,8 +86,10 @@ template <class Value>
 void expect_as_saved(const std::string& path, const std::string& name, const Value& was,
                      const Value& is) {
   if (was == is) return;
-  throw FormatError(text(path, ": was saved by a run with ", name, " ", was, ", this one has ", is,
-                         ": the numbers would differ"));
+  constexpr std::size_t most_bytes = 1000;
+  throw FormatError(text(path, ": was saved by a run with ",
+                         io::detail::readable(text(name, " ", was), most_bytes), ", this one has ",
+                         is, ": the numbers would differ"));
 }
 
 //! **Errors.** FormatError, with both values, unless the state at `path` is of a run with these

@@ -14,6 +14,7 @@
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
 #include <weft/core/text.hpp>
+#include <weft/io/detail/messages.hpp>
 #include <weft/io/metadata.hpp>
 #include <weft/io/safetensors_file.hpp>
 #include <weft/io/safetensors_layout.hpp>
@@ -59,8 +60,8 @@ void expect_buffers(const io::SafetensorsFile& file, const State& state) {
     for (const auto name : names) listed += (listed.empty() ? "" : ", ") + std::string(name);
     return listed.empty() ? std::string("nothing") : listed;
   };
-  throw FormatError(text(file.path(), ": was saved by an optimizer that keeps ", list(has),
-                         ", this run's keeps ", list(needed)));
+  throw FormatError(text(file.path(), ": was saved by an optimizer that keeps ",
+                         io::detail::readable(list(has)), ", this run's keeps ", list(needed)));
 }
 
 //! What a file has of parameters, and of what the optimizer keeps for those that are trained.

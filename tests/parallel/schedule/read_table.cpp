@@ -117,6 +117,11 @@ TEST_CASE("a schedule that cannot be read is refused with line and word") {
               "\" is no action: F, B or W and a micro-batch, as in F3, or "
               "F3.1 in a rank's second stage");
   }
+  CHECK_THAT(refusal("F0 " + std::string(100'000, 'F')),
+             Catch::StartsWith("my.schedule:1: \"" + std::string(120, 'F') + "...\" is no action"));
+  CHECK_THAT(refusal("F0 \x1B[2J"), Catch::StartsWith("my.schedule:1: \"?[2J\" is no action"));
+  CHECK_THAT(refusal("F" + std::string(100'000, '0') + "40000"),
+             Catch::EndsWith("000...\": the largest stage and micro-batch are 32767"));
   CHECK(refusal("F40000") ==
         "my.schedule:1: \"F40000\": the largest stage and micro-batch are 32767");
   CHECK(refusal("F32767.32767") ==

@@ -36,10 +36,14 @@ namespace weft::io::detail {
   return '"' + readable(name) + '"';
 }
 
+//! A shape; of one with more extents than a tensor can have, the first.
 [[nodiscard]] inline std::string to_text(std::span<const index_t> shape) {
+  constexpr std::size_t most = 64;
   std::string out = "(";
-  for (const index_t extent : shape) out += text(out.size() > 1 ? ", " : "", extent);
-  return out + ")";
+  for (const index_t extent : shape.first(std::min(shape.size(), most))) {
+    out += text(out.size() > 1 ? ", " : "", extent);
+  }
+  return out + (shape.size() > most ? ", ...)" : ")");
 }
 
 }  // namespace weft::io::detail

@@ -22,6 +22,7 @@
 
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
+#include <weft/io/detail/messages.hpp>
 #include <weft/parallel/schedule/action.hpp>
 #include <weft/parallel/schedule/laws.hpp>
 #include <weft/parallel/schedule/table.hpp>
@@ -99,8 +100,8 @@ inline std::string_view take_until(std::string_view& rest, std::string_view ends
 //! "F3.1" on a rank. **Errors.** FormatError.
 inline Action read_action(std::string_view word, int rank, int ranks, const std::string& where) {
   const auto refuse = [&]() -> FormatError {
-    return FormatError(text(where, ": \"", word,
-                            "\" is no action: F, B or W and a micro-batch, as in"
+    return FormatError(text(where, ": ", io::detail::in_quotes(word),
+                            " is no action: F, B or W and a micro-batch, as in"
                             " F3, or F3.1 in a rank's second stage"));
   };
   const std::string_view kinds = "FBW";
@@ -118,8 +119,8 @@ inline Action read_action(std::string_view word, int rank, int ranks, const std:
   const auto stage = static_cast<long long>(numbers[1]) * ranks + rank;
   if (at != end) throw refuse();
   if (numbers[0] > Action::largest || stage > Action::largest) {
-    throw FormatError(
-        text(where, ": \"", word, "\": the largest stage and micro-batch are ", Action::largest));
+    throw FormatError(text(where, ": ", io::detail::in_quotes(word),
+                           ": the largest stage and micro-batch are ", Action::largest));
   }
   return {static_cast<Work>(kind), static_cast<int>(stage), numbers[0]};
 }
