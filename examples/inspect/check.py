@@ -64,6 +64,12 @@ def main(program):
         assert status == 0 and lines[0] == "note: one?two" and lines[1].startswith("?[2Jbias "), lines
         assert lines[2].startswith("?2Jb\u00e4r "), lines
 
+        long = write("long", file_of({"x" * 100_000: ([1], [0]),
+                                      **{f"bias{i}": ([1], [0]) for i in range(50)}}))
+        status, lines, _ = inspect(long)
+        assert status == 0 and lines[1].startswith("bias0 "), lines
+        assert sum(map(len, lines)) < 110_000, sum(map(len, lines))
+
         status, _, error = inspect(write("cut", file_of({"bias": ([2], [1.0, 2.0])})[:-1]))
         assert status == 2 and "bytes after its header" in error, error
         status, _, error = inspect(str(pathlib.Path(folder, "none")))

@@ -100,8 +100,10 @@ void show(const SafetensorsFile& file) {
   for (const auto& [key, value] : file.metadata()) {
     std::printf("%s: %s\n", printable(key).c_str(), printable(value).c_str());
   }
+  constexpr std::size_t widest = 80;  // one long name must not put as many spaces into every line
   std::size_t width = 4;
   for (const auto& tensor : file.tensors()) width = std::max(width, tensor.name.size());
+  width = std::min(width, widest);
   index_t elements = 0, bytes_in_all = 0;
   Fingerprint of_all;
   for (const auto& tensor : file.tensors()) {
