@@ -56,9 +56,10 @@ def main(small, large, convert, data):
         path = converted / "model.safetensors"
         whole = path.read_bytes()
         end = 8 + int.from_bytes(whole[:8], "little")
-        for name, number in ("longest", "1000000000"), ("start", "4294967296"):
+        for name, number in (("longest", "1000000000"), ("start", "4294967296"),
+                             ("forbidden", '"5x7"')):
             header = json.loads(whole[8:end])
-            header["__metadata__"][name] = number
+            header["__metadata__"][name] = number.strip('"')
             edited = json.dumps(header).encode()
             path.write_bytes(len(edited).to_bytes(8, "little") + edited + whole[end:])
             ended = translate("\n", "--pieces")

@@ -73,9 +73,9 @@ inline weft::generate::SearchSettings search_settings(const weft::io::Safetensor
   for (const char* at = forbidden.data(); at < end; ++at) {  // over the space
     weft::token_t word = 0;
     const auto [stopped, error] = std::from_chars(at, end, word);
-    if (error != std::errc{}) {
-      throw weft::FormatError(
-          weft::text(file.path(), ": its metadata has \"forbidden\" \"", forbidden, "\""));
+    if (error != std::errc{} || (stopped != end && *stopped != ' ')) {
+      throw weft::FormatError(weft::text(file.path(), ": its metadata has \"forbidden\" \"",
+                                         forbidden.substr(0, 80), "\""));
     }
     settings.forbidden.push_back(word);
     at = stopped;
