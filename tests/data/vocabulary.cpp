@@ -141,6 +141,9 @@ TEST_CASE("a vocabulary file that cannot be right is refused with its line") {
         ", line 1: expected the special word <pad>, found \"" + std::string(120, 'x') + "...\"");
   CHECK(error_of("<pad>\n<unk>\n<eos>\n<bos>\n") ==
         ", line 3: expected the special word <bos>, found \"<eos>\"");
+  // What follows is not read: of a gzip file it may be more than there is memory for.
+  CHECK(error_of(specials + "a\na\n\xFF\n") == ", line 6: \"a\" stands in line 5 already");
+  CHECK(error_of(specials + "\n\xFF\n") == ", line 5: empty");
   CHECK(error_of("<pad>\n<unk>\n") ==
         ", line 3: expected the special word <bos>, found the end of the file");
 }

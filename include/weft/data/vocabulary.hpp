@@ -42,7 +42,12 @@ class Vocabulary {
   //! **Errors.** DataError for a word that is empty, holds white space or comes twice, and unless
   //! `<unk>` is one of the specials.
   Vocabulary(std::vector<std::string> specials, std::span<const std::string> words)
-      : Vocabulary(std::move(specials), words, "vocabulary") {}
+      : specials_(static_cast<token_t>(specials.size())) {
+    constexpr std::string_view name = "vocabulary";
+    for (auto& word : specials) add(std::move(word), name);
+    for (const auto& word : words) add(word, name);
+    unk_ = special("<unk>");
+  }
 
   //! How many words have ids, special words included.
   [[nodiscard]] index_t size() const noexcept { return std::ssize(words_); }
@@ -115,46 +120,42 @@ class Vocabulary {
   //! Writes one word a line, the special words too. **Errors.** SystemError.
   void save(const std::string& path) const { io::write_lines(path, words_); }
 
-  //! Reads what `save` wrote.
+  //! Reads what `save` wrote, no further than the first line that is wrong.
   //!
-  //! **Errors.** Those of io::read_lines; DataError, naming the line, unless the file begins with
+  //! **Errors.** Those of io::LineReader; DataError, naming the line, unless the file begins with
   //! `specials` and every line is one word of its own.
   [[nodiscard]] static Vocabulary load(const std::string& path,
                                        std::vector<std::string> specials = translation_specials()) {
-    const auto lines = io::read_lines(path);
+    io::LineReader reader(path);
+    std::string line;
     for (std::size_t at = 0; at < specials.size(); ++at) {
-      if (at < lines.size() && lines[at] == specials[at]) continue;
-      const auto found =
-          at < lines.size() ? io::detail::in_quotes(lines[at]) : "the end of the file";
+      const bool is_there = reader.next(line);
+      if (is_there && line == specials[at]) continue;
       throw DataError(text(path, ", line ", at + 1, ": expected the special word ", specials[at],
-                           ", found ", found));
+                           ", found ",
+                           is_there ? io::detail::in_quotes(line) : "the end of the file"));
     }
-    const auto words = std::span(lines).subspan(specials.size());
-    return Vocabulary(std::move(specials), words, path);
+    Vocabulary vocabulary(std::move(specials), {});
+    while (reader.next(line)) vocabulary.add(line, path);
+    return vocabulary;
   }
 
  private:
-  //! The word of id n stands in line n + 1 of the file `name`, or of the one it would be saved to.
-  Vocabulary(std::vector<std::string> specials, std::span<const std::string> words,
-             std::string_view name)
-      : words_(std::move(specials)), specials_(static_cast<token_t>(words_.size())) {
-    words_.insert(words_.end(), words.begin(), words.end());
-    if (size() > std::numeric_limits<token_t>::max()) {
-      throw DataError(text(name, ": ", size(), " words are more than there are ids"));
+  //! Gives a word the next id. The word of id n stands in line n + 1 of the file `name`, or of the
+  //! one it would be saved to.
+  void add(std::string word, std::string_view name) {
+    const auto refuse = [&](const auto&... why) {
+      throw DataError(text(name, ", line ", size() + 1, ": ", why...));
+    };
+    if (size() == std::numeric_limits<token_t>::max()) refuse("more words than there are ids");
+    if (word.empty()) refuse("empty");
+    if (split_words(word) != std::vector<std::string_view>{word}) {
+      refuse(io::detail::in_quotes(word), " holds white space");
     }
-    for (token_t id = 0; id < size(); ++id) {
-      const std::string& word = words_[static_cast<std::size_t>(id)];
-      const auto place = [&] { return text(name, ", line ", id + 1, ": "); };
-      if (word.empty()) throw DataError(text(place(), "empty"));
-      if (split_words(word) != std::vector<std::string_view>{word}) {
-        throw DataError(text(place(), io::detail::in_quotes(word), " holds white space"));
-      }
-      if (const auto [first, is_new] = ids_.emplace(word, id); !is_new) {
-        throw DataError(text(place(), io::detail::in_quotes(word), " stands in line ",
-                             first->second + 1, " already"));
-      }
+    if (const auto [first, is_new] = ids_.emplace(word, static_cast<token_t>(size())); !is_new) {
+      refuse(io::detail::in_quotes(word), " stands in line ", first->second + 1, " already");
     }
-    unk_ = special("<unk>");
+    words_.push_back(std::move(word));
   }
 
   [[nodiscard]] token_t special(std::string_view name) const {
