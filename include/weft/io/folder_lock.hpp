@@ -5,6 +5,7 @@
 
 #include <weft/core/error.hpp>
 #include <weft/core/text.hpp>
+#include <weft/io/detail/messages.hpp>
 #include <weft/io/file_descriptor.hpp>
 
 #include <fcntl.h>
@@ -75,8 +76,9 @@ class FolderLock {
   [[nodiscard]] std::string holder() const {
     std::array<char, 512> name{};
     const auto length = ::pread(file_.get(), name.data(), name.size(), 0);
-    return length > 0 ? std::string(name.data(), static_cast<std::size_t>(length))
-                      : "a process that has not said its name";
+    return length > 0
+               ? detail::readable({name.data(), static_cast<std::size_t>(length)}, name.size())
+               : "a process that has not said its name";
   }
 
   std::string path_;
