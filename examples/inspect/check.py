@@ -57,6 +57,10 @@ def main(program):
         assert status == 1 and lines == [
             "gain: 1 of 2 elements differ, by nan at most: nan and nan"], lines
 
+        empty = write("empty", file_of({"none": ([0], [])}).replace(b"F32", b"F64"))
+        status, lines, error = inspect(empty)
+        assert status == 0 and lines[0].split()[:5] == ["none", "F64", "(0)", "0", "bytes"], error
+
         # U+009B is ESC [ in one character.
         hostile = write("hostile", file_of({"\x1b[2Jbias": ([1], [0]), "\x9b2Jb\u00e4r": ([1], [0])},
                                            note="one\ntwo"))

@@ -54,7 +54,7 @@ std::optional<std::vector<double>> numbers_of(const TensorEntry& tensor,
     read(Bfloat16{});
   } else if (tensor.dtype == io::DType::F64) {
     numbers.resize(bytes.size() / sizeof(double));
-    std::memcpy(numbers.data(), bytes.data(), bytes.size());
+    if (!numbers.empty()) std::memcpy(numbers.data(), bytes.data(), bytes.size());
   } else {
     return std::nullopt;
   }
