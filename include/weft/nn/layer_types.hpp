@@ -5,7 +5,6 @@
 
 #include <type_traits>
 
-#include <weft/core/index.hpp>
 #include <weft/nn/embedding.hpp>
 #include <weft/nn/feed_forward.hpp>
 #include <weft/nn/gated_feed_forward.hpp>
@@ -24,24 +23,25 @@ struct LayerTypes {
   static_assert(S.positions != Positions::rotary || S.rotary.turns(),
                 "rotary positions turn by a base above 1, mostly 10,000: choose rotary.base");
 
-  //! d_model.
-  static constexpr index_t C = S.d_model;
-  //! Heads of keys, and of values.
-  static constexpr index_t key_heads = S.key_heads == 0 ? S.heads : S.key_heads;
+  // Without constants of its own: nvcc 13.0 writes them into other types as members of a
+  // `LayerTypes<__T80>`, which there is not.
+
   //! The type of norms.
-  using Normalisation = std::conditional_t<S.rms_norm, RmsNorm<C, S.norm_epsilon_power>,
-                                           LayerNorm<C, ops::Centring::mean, S.norm_epsilon_power>>;
+  using Normalisation =
+      std::conditional_t<S.rms_norm, RmsNorm<S.d_model, S.norm_epsilon_power>,
+                         LayerNorm<S.d_model, ops::Centring::mean, S.norm_epsilon_power>>;
   //! The type of what is around each branch.
-  using Around = Sublayer<C, S.norm, Normalisation>;
+  using Around = Sublayer<S.d_model, S.norm, Normalisation>;
   //! The type of attention of a sequence to itself.
-  using SelfAttention =
-      MultiHeadAttention<C, S.heads, S.attention_bias,
-                         S.positions == Positions::rotary ? S.rotary : no_rotary, key_heads>;
+  using SelfAttention = MultiHeadAttention<S.d_model, S.heads, S.attention_bias,
+                                           S.positions == Positions::rotary ? S.rotary : no_rotary,
+                                           S.key_heads == 0 ? S.heads : S.key_heads>;
   //! The type of attention to another sequence, whose positions are not those of the first.
-  using CrossAttention = MultiHeadAttention<C, S.heads, S.attention_bias, no_rotary, key_heads>;
+  using CrossAttention = MultiHeadAttention<S.d_model, S.heads, S.attention_bias, no_rotary,
+                                            S.key_heads == 0 ? S.heads : S.key_heads>;
   //! The type of feed-forward networks.
-  using Network = std::conditional_t<S.gated, GatedFeedForward<C, S.d_ff, S.activation>,
-                                     FeedForward<C, S.d_ff, S.activation>>;
+  using Network = std::conditional_t<S.gated, GatedFeedForward<S.d_model, S.d_ff, S.activation>,
+                                     FeedForward<S.d_model, S.d_ff, S.activation>>;
 };
 
 }  // namespace weft::nn
