@@ -15,6 +15,7 @@
 
 #include "device_difference.hpp"
 #include "low_scores.hpp"
+#include "share_of_norm.hpp"
 
 namespace attention_tests {
 
@@ -176,13 +177,7 @@ std::string rounding_difference(Cuda& gpu, index_t size, bool causal, const Leng
   const Results<Cpu> expected = attend_on(cpu);
   const Results<Cuda> found = attend_on(gpu);
   for (std::size_t i = 0; i < expected.size(); ++i) {
-    const auto floats = to_host(expected[i]), rounded = to_host(found[i]);
-    double distance = 0.0, norm = 0.0;
-    for (std::size_t n = 0; n < floats.size(); ++n) {
-      distance += std::pow(rounded[n] - floats[n], 2.0);
-      norm += std::pow(floats[n], 2.0);
-    }
-    const double share = std::sqrt(distance / norm);
+    const double share = share_of_norm(to_host(found[i]), to_host(expected[i]));
     if (!(share > 0.0 && share < bound)) return text("result ", i, " is off by ", share);
   }
   return {};

@@ -5,7 +5,6 @@
 #include <weft/cuda.cuh>
 
 #include <catch2/catch.hpp>
-#include <cmath>
 #include <cstdint>
 #include <type_traits>
 #include <vector>
@@ -15,6 +14,7 @@
 
 #include "device_difference.hpp"
 #include "random_cases.hpp"
+#include "share_of_norm.hpp"
 
 namespace random_attention_tests {
 
@@ -93,17 +93,6 @@ std::vector<std::vector<float>> attend(D& device, Choices choices, ProductPrecis
                           out(dv, sharing));
   return {to_host(y.all()), to_host(log_sums), to_host(dq.all()), to_host(dk.all()),
           to_host(dv.all())};
-}
-
-//! By how much of the norm two arrays differ, which have their NaN in the same places; NaN if not.
-double share_of_norm(const std::vector<float>& found, const std::vector<float>& expected) {
-  double distance = 0.0, norm = 0.0;
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (std::isnan(found[i]) && std::isnan(expected[i])) continue;
-    distance += std::pow(double{found[i]} - double{expected[i]}, 2);
-    norm += std::pow(double{expected[i]}, 2);
-  }
-  return std::sqrt(distance / norm);
 }
 
 }  // namespace

@@ -5,16 +5,11 @@
 
 #include <weft/cuda.cuh>
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <random>
-#include <string>
-#include <vector>
 
 #include <weft/ops/convert.hpp>
 #include <weft/ops/factor.hpp>
-#include <weft/testing/random.hpp>
 #include <weft/testing/widened.hpp>
 
 namespace weft::testing {
@@ -92,22 +87,5 @@ class PlacedRows {
   Shape shape_;
   index_t stride_ = 0, begin_ = 0;
 };
-
-//! Empty if two arrays have their NaN in the same places and their numbers differ by no more than
-//! `bound` of the largest.
-inline std::string difference_of(const std::vector<float>& found,
-                                 const std::vector<float>& expected, double bound) {
-  double largest = 0.0;
-  for (const float number : expected) {
-    if (!std::isnan(number)) largest = std::max(largest, std::abs(double{number}));
-  }
-  for (std::size_t i = 0; i < expected.size(); ++i) {
-    if (std::isnan(found[i]) && std::isnan(expected[i])) continue;
-    if (!(std::abs(double{found[i]} - double{expected[i]}) <= bound * largest)) {
-      return text("number ", i, " is ", found[i], ", should be ", expected[i]);
-    }
-  }
-  return {};
-}
 
 }  // namespace weft::testing

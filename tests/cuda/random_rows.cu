@@ -4,10 +4,11 @@
 //! places in memory: each choice has code of its own in a kernel.
 #include <weft/cuda.cuh>
 
+#include <algorithm>
 #include <catch2/catch.hpp>
+#include <cmath>
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <weft/ops/activation.hpp>
@@ -198,13 +199,16 @@ struct Run {
   }
 };
 
+constexpr std::size_t operations = 12;
+
+//! What one of them wrote.
 template <class D>
 std::vector<typename Run<D>::Result> results_of(std::size_t operation, std::uint32_t seed) {
   D device;
   Run<D> run{device, Choices(seed)};
   using R = Run<D>;
   using enum ops::Activation;
-  constexpr void (R::*operations[])() = {
+  constexpr void (R::*all[operations])() = {
       &R::dropout,
       &R::residual,
       &R::template normalise<ops::Centring::mean>,
@@ -218,11 +222,26 @@ std::vector<typename Run<D>::Result> results_of(std::size_t operation, std::uint
       &R::column_sums,
       &R::rotary,
   };
-  (run.*operations[operation])();
+  (run.*all[operation])();
   return run.results;
 }
 
-constexpr std::size_t operations = 12;
+//! Empty if two arrays have their NaN in the same places and their numbers differ by no more than
+//! `bound` of the largest.
+std::string difference_of(const std::vector<float>& found, const std::vector<float>& expected,
+                          double bound) {
+  double largest = 0.0;
+  for (const float number : expected) {
+    if (!std::isnan(number)) largest = std::max(largest, std::abs(double{number}));
+  }
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    if (std::isnan(found[i]) && std::isnan(expected[i])) continue;
+    if (!(std::abs(double{found[i]} - double{expected[i]}) <= bound * largest)) {
+      return text("number ", i, " is ", found[i], ", should be ", expected[i]);
+    }
+  }
+  return {};
+}
 
 }  // namespace
 

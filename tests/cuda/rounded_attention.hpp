@@ -15,6 +15,7 @@
 
 #include "dropout_masks.hpp"
 #include "low_scores.hpp"
+#include "share_of_norm.hpp"
 
 namespace weft::testing::rounded_attention {
 
@@ -83,16 +84,12 @@ inline std::vector<Tensor<float, Cuda>> attend_by_weft(
 inline std::string rounding_difference(const Tensor<float, Cuda>& a, const Tensor<float, Cuda>& b,
                                        double bound) {
   const auto expected = to_host(a), found = to_host(b);
-  double distance = 0.0, norm = 0.0;
   for (std::size_t n = 0; n < expected.size(); ++n) {
     if (std::isnan(expected[n]) != std::isnan(found[n])) {
       return text("number ", n, " is ", found[n], " and should be ", expected[n]);
     }
-    if (std::isnan(expected[n])) continue;
-    distance += std::pow(found[n] - expected[n], 2.0);
-    norm += std::pow(expected[n], 2.0);
   }
-  const double share = std::sqrt(distance / norm);
+  const double share = share_of_norm(found, expected);
   return share < bound ? "" : text("off by ", share);
 }
 

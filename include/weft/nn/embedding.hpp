@@ -21,7 +21,7 @@ enum class Positions {
   sinusoidal,         //!< sines and cosines take turns: Vaswani et al. 2017
   sinusoidal_halves,  //!< the same numbers, all sines first: Hugging Face's MarianMT
   learned,
-  rotary,  //!< nothing is added: a language model's attention turns queries and keys
+  rotary,  //!< nothing is added: attention of a sequence to itself turns queries and keys
 };
 
 //! Whether they have a table of vectors, which are added.
