@@ -380,7 +380,7 @@ class Translation(unittest.TestCase):
                                    "--schedule", "constant", "--rate", 1e30, "--check-finite",
                                    "--max-updates", 3, program=program)
             self.refused(run, "update 2, rank 0: ",
-                         "encoder.layers.0.self_attention.query: linear: c has ")
+                         "encoder.layers.0.self_attention.query: linear: y has ")
 
     def test_what_is_sent_less_changes_the_model_little(self):
         losses = []

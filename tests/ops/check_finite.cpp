@@ -3,9 +3,21 @@
 #include <weft/ops/check_finite.hpp>
 
 #include <weft/core/philox.hpp>
+#include <weft/ops/activation.hpp>
 #include <weft/ops/attention.hpp>
+#include <weft/ops/column_sums.hpp>
+#include <weft/ops/cross_entropy.hpp>
+#include <weft/ops/dropout.hpp>
+#include <weft/ops/embedding.hpp>
+#include <weft/ops/gated_activation.hpp>
+#include <weft/ops/layer_norm.hpp>
+#include <weft/ops/linear.hpp>
 #include <weft/ops/matmul.hpp>
+#include <weft/ops/merge_attention.hpp>
+#include <weft/ops/residual.hpp>
+#include <weft/ops/rotary.hpp>
 #include <weft/ops/rows.hpp>
+#include <weft/ops/softmax.hpp>
 #include <weft/tensor/sequences.hpp>
 #include <weft/tensor/tensor.hpp>
 #include <weft/testing/far_device.hpp>
@@ -101,6 +113,145 @@ TEMPLATE_TEST_CASE("the rows of heads are those of a wider array", "", Cpu, test
   CHECK(message_of<NotFiniteError>([&] {
           attention(device, problem, at(0), at(2), at(4), {out.data(), 6}, log_sums.data());
         }) == "attention: out has nan at (1, 1) of (2, 2)");
+}
+
+//! What the error that it throws says before the number, such as `add: y`.
+template <class F>
+std::string blamed(const F& operation) {
+  const std::string message = message_of<NotFiniteError>(operation);
+  return message.substr(0, message.find(" has "));
+}
+
+//! Rows of two numbers, and what operations on them take besides.
+struct OneRow {
+  Cpu device;
+  const CheckFinite checked;
+  const DropoutMask none;
+  DropoutMask infinite;  //!< multiplies by infinity
+  Tensor<float, Cpu> x = tensor(device, {1, 2}, {1, 2});
+  Tensor<float, Cpu> bad = tensor(device, {1, not_a_number}, {1, 2});
+  Tensor<float, Cpu> gates = tensor(device, {1, 2, 3, 4}, {1, 4});
+  Tensor<float, Cpu> bad_gates = tensor(device, {1, not_a_number, 3, 4}, {1, 4});
+  Tensor<float, Cpu> gain = tensor(device, {1, 1}, {2});
+  Tensor<float, Cpu> bad_gain = tensor(device, {1, not_a_number}, {2});
+  Tensor<float, Cpu> y = tensor(device, {0, 0}, {1, 2});
+  Tensor<float, Cpu> sum = tensor(device, {0, 0}, {1, 2});
+  Tensor<float, Cpu> two = tensor(device, {0, 0}, {2});
+  Tensor<float, Cpu> four = tensor(device, {0, 0, 0, 0}, {1, 4});
+  Tensor<float, Cpu> loss = tensor(device, {0}, {1});
+  Tensor<RowMoments, Cpu> moments = to_device<RowMoments>(device, std::vector<RowMoments>(1), {1});
+  Tensor<RowKey, Cpu> keys = to_device<RowKey>(device, std::vector<RowKey>(1), {1});
+  Tensor<token_t, Cpu> ids = to_device<token_t>(device, std::vector<token_t>(1), {1});
+
+  OneRow() {
+    infinite.threshold = 1;  // of 65536: these two are kept
+    infinite.scale = std::numeric_limits<float>::infinity();
+  }
+};
+
+TEST_CASE_METHOD(OneRow, "operations on rows look at all that they write") {
+  CHECK(blamed([&] { softmax(device, bad, y); }) == "softmax: y");
+  CHECK(blamed([&] { log_softmax(device, bad, y); }) == "log_softmax: y");
+  CHECK(blamed([&] { softmax_backward(device, x, bad, y); }) == "softmax_backward: dx");
+  CHECK(blamed([&] { dropout(device, none, keys, bad, y); }) == "dropout: y");
+  CHECK(blamed([&] { residual(device, none, keys, x, bad, {}, sum); }) == "residual: sum");
+  CHECK(blamed([&] { add(device, bad, y); }) == "add: y");
+  CHECK(blamed([&] { add_bias(device, bad_gain, y); }) == "add_bias: y");
+  CHECK(blamed([&] { column_sums(device, bad, two); }) == "column_sums: sums");
+  CHECK(blamed([&] {
+          bias_activation_dropout<Activation::gelu>(device, none, keys, bad, {}, y);
+        }) == "bias_activation_dropout: y");
+  CHECK(blamed([&] { relu_dropout_backward(device, none, x, bad, y); }) ==
+        "relu_dropout_backward: dx");
+  CHECK(blamed([&] {
+          activation_dropout_backward<Activation::gelu>(device, none, keys, x, {}, bad, y);
+        }) == "activation_dropout_backward: dx");
+  CHECK(blamed([&] {
+          gated_activation_dropout<Activation::silu>(device, none, keys, bad_gates, y);
+        }) == "gated_activation_dropout: y");
+  CHECK(blamed([&] {
+          gated_activation_dropout_backward<Activation::silu>(device, none, keys, gates, bad, four);
+        }) == "gated_activation_dropout_backward: dx");
+  CHECK(blamed([&] { cross_entropy(device, bad, {}, ids, -1, 0.0f, {}, loss); }) ==
+        "cross_entropy: losses");
+  CHECK(blamed([&] { cross_entropy(device, x, {}, ids, -1, 0.0f, y, loss, not_a_number); }) ==
+        "cross_entropy: dlogits");
+}
+
+TEST_CASE_METHOD(OneRow, "normalisations look at all that they write") {
+  CHECK(blamed([&] { layer_norm(device, bad, gain, two, y, moments); }) == "layer_norm: y");
+  CHECK(blamed([&] { layer_norm<Centring::none>(device, bad, gain, {}, y, moments); }) ==
+        "rms_norm: y");
+  CHECK(blamed([&] {
+          residual_layer_norm(device, none, keys, x, bad, {}, sum, gain, two, y, moments);
+        }) == "residual_layer_norm: sum");
+  CHECK(blamed([&] {
+          residual_layer_norm(device, none, keys, x, x, {}, sum, bad_gain, two, y, moments);
+        }) == "residual_layer_norm: y");
+  const auto backward = [&](const DropoutMask& mask, View<const float> dy,
+                            const FactorTarget& dbranch) {
+    static_cast<void>(residual_layer_norm_backward(device, mask, keys, x, gain, moments, dy, {},
+                                                   View<float>(y), dbranch));
+  };
+  layer_norm(device, x, gain, two, y, moments);
+  CHECK(blamed([&] { backward(none, bad, {}); }) == "layer_norm_backward: dx");
+  CHECK(blamed([&] { backward(none, bad, sum); }) == "residual_layer_norm_backward: dx");
+  const auto dy = tensor(device, {1, 0}, {1, 2});
+  CHECK(blamed([&] { backward(infinite, dy, sum); }) == "residual_layer_norm_backward: dbranch");
+}
+
+TEST_CASE_METHOD(OneRow, "products look at all that they write") {
+  const auto w = tensor(device, {1, 2, 3, 4}, {2, 2});
+  CHECK(blamed([&] { matmul_nn(device, bad, w, y); }) == "matmul_nn: c");
+  CHECK(blamed([&] { matmul_tn(device, bad, x, w); }) == "matmul_tn: c");
+  CHECK(blamed([&] { linear(device, x, w, bad_gain, y); }) == "linear: y");
+  const auto gradients = [&](View<const float> dy, View<float> db) {
+    linear_gradients(device, dy, x, w, Write::replace, db, Write::accumulate);
+  };
+  CHECK(blamed([&] { gradients(bad, two); }) == "linear_gradients: dw");
+  CHECK(blamed([&] { gradients(x, bad_gain); }) == "column_sums: sums");
+}
+
+TEST_CASE_METHOD(OneRow, "embeddings and rotary positions look at all that they write") {
+  const std::vector<index_t> lengths = {1};
+  const std::vector<std::uint32_t> sequences = {0};
+  const auto layout = make_layout(device, lengths, sequences);
+  CHECK(blamed([&] { embedding(device, none, *layout, ids, bad, 1.0f, {}, y); }) == "embedding: y");
+  CHECK(blamed([&] { embedding_backward(device, ids, bad, 1.0f, y, Write::replace); }) ==
+        "embedding_backward: dtable");
+  const auto frequencies = tensor(device, {1}, {1});
+  CHECK(blamed([&] {
+          rotary(device, keys, frequencies, HeadRows<float>{bad.data(), 2}, 1, Turn::forth);
+        }) == "rotary: x");
+}
+
+TEST_CASE("attention looks at all three gradients") {
+  Cpu device;
+  const std::vector<index_t> lengths = {2};
+  const std::vector<std::uint32_t> sequences = {0};
+  const auto layout = make_layout(device, lengths, sequences);
+  const AttentionProblem<Cpu> problem{1, 1, false, 1.0f, layout.get(), layout.get(), {}};
+  using Rows = std::vector<float>;
+  const auto blamed_for = [&](const Rows& q, const Rows& k, const Rows& v, const Rows& dout) {
+    const auto rows = [&](const Rows& of) { return tensor(device, of, {2, 1}); };
+    const auto heads = [](const auto& of) { return HeadRows<float>{of.data(), 1}; };
+    const auto queries = rows(q), keys = rows(k), values = rows(v), douts = rows(dout);
+    const auto out = rows({0, 0}), dq = rows({0, 0}), dk = rows({0, 0}), dv = rows({0, 0});
+    const auto log_sums = rows({0, 0});
+    const CheckFinite checked;
+    attention(device, problem, heads(queries), heads(keys), heads(values), heads(out),
+              log_sums.data());
+    return blamed([&] {
+      attention_backward(device, problem, heads(queries), heads(keys), heads(values), heads(out),
+                         log_sums.data(), heads(douts), heads(dq), heads(dk), heads(dv));
+    });
+  };
+  const Rows zeros = {0, 0}, ones = {1, 1}, apart = {-2, 2};
+  // Scores are 0, probabilities a half, and the gradients of a query's scores -1 and 1.
+  CHECK(blamed_for(zeros, {-huge, huge}, apart, ones) == "attention_backward: dq");
+  CHECK(blamed_for({huge, huge}, zeros, apart, ones) == "attention_backward: dk");
+  // Both queries see the second key alone.
+  CHECK(blamed_for({200, 200}, {0, 1}, zeros, {huge, huge}) == "attention_backward: dv");
 }
 
 }  // namespace check_finite_tests

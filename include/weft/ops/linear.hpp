@@ -46,7 +46,7 @@ template <class D>
 void linear(D& device, const FactorView& x, const FactorView& w, View<const float> bias,
             const FactorTarget& y) {
   detail::multiply_checked(
-      device, "linear", y,
+      device, "linear", "y", y,
       detail::checked_product("linear", x, false, w, true, y, Write::replace, bias));
 }
 
@@ -79,12 +79,14 @@ void linear_gradients(D& device, const FactorView& dy, const FactorView& x, View
   const char* const name = "linear_gradients";
   const auto product = detail::checked_product(name, dy, true, x, false, dw, write_w);
   detail::expect_shape(name, "db", db.shape, {dy.columns()});
-  if (write_w != write_b || !multiply_and_sum(device, product, db.data)) {
-    multiply(device, product);
+  const bool summed = write_w == write_b && multiply_and_sum(device, product, db.data);
+  if (!summed) multiply(device, product);
+  detail::expect_finite(device, name, "dw", dw);
+  if (summed) {
+    detail::expect_finite(device, name, "db", db);
+  } else {
     column_sums(device, dy, db, write_b);
   }
-  detail::expect_finite(device, name, "dw", dw);
-  detail::expect_finite(device, name, "db", db);
 }
 
 }  // namespace weft::ops

@@ -49,9 +49,10 @@ inline Product checked_product(const char* name, const FactorView& a, bool trans
 }
 
 template <class D>
-void multiply_checked(D& device, const char* name, const FactorTarget& c, const Product& product) {
+void multiply_checked(D& device, const char* name, const char* result, const FactorTarget& c,
+                      const Product& product) {
   multiply(device, product);
-  expect_finite(device, name, "c", c);
+  expect_finite(device, name, result, c);
 }
 
 }  // namespace detail
@@ -63,7 +64,7 @@ void multiply_checked(D& device, const char* name, const FactorTarget& c, const 
 template <class D>
 void matmul_nt(D& device, const FactorView& a, const FactorView& b, const FactorTarget& c,
                Write write = Write::replace) {
-  detail::multiply_checked(device, "matmul_nt", c,
+  detail::multiply_checked(device, "matmul_nt", "c", c,
                            detail::checked_product("matmul_nt", a, false, b, true, c, write));
 }
 
@@ -74,7 +75,7 @@ void matmul_nt(D& device, const FactorView& a, const FactorView& b, const Factor
 template <class D>
 void matmul_nn(D& device, const FactorView& a, const FactorView& b, const FactorTarget& c,
                Write write = Write::replace) {
-  detail::multiply_checked(device, "matmul_nn", c,
+  detail::multiply_checked(device, "matmul_nn", "c", c,
                            detail::checked_product("matmul_nn", a, false, b, false, c, write));
 }
 
@@ -85,7 +86,7 @@ void matmul_nn(D& device, const FactorView& a, const FactorView& b, const Factor
 template <class D>
 void matmul_tn(D& device, const FactorView& a, const FactorView& b, const FactorTarget& c,
                Write write = Write::replace) {
-  detail::multiply_checked(device, "matmul_tn", c,
+  detail::multiply_checked(device, "matmul_tn", "c", c,
                            detail::checked_product("matmul_tn", a, true, b, false, c, write));
 }
 

@@ -8,6 +8,7 @@
 #include <weft/core/index.hpp>
 #include <weft/core/simd.hpp>
 #include <weft/ops/check.hpp>
+#include <weft/ops/check_finite.hpp>
 #include <weft/tensor/view.hpp>
 
 namespace weft::ops {
@@ -63,6 +64,7 @@ void merge_attention(D& device, View<const index_t> rows, View<const float> othe
   device.for_rows(rows.size(), C,
                   detail::MergeAttentionRow{rows.data, other.data, other_log_sums.data, out.data,
                                             log_sums.data, heads, C / heads});
+  detail::expect_finite(device, "merge_attention", "out", out);
 }
 
 }  // namespace weft::ops
