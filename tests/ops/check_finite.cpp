@@ -9,6 +9,7 @@
 #include <weft/ops/cross_entropy.hpp>
 #include <weft/ops/dropout.hpp>
 #include <weft/ops/embedding.hpp>
+#include <weft/ops/factor.hpp>
 #include <weft/ops/gated_activation.hpp>
 #include <weft/ops/layer_norm.hpp>
 #include <weft/ops/linear.hpp>
@@ -210,6 +211,15 @@ TEST_CASE_METHOD(OneRow, "products look at all that they write") {
   };
   CHECK(blamed([&] { gradients(bad, two); }) == "linear_gradients: dw");
   CHECK(blamed([&] { gradients(x, bad_gain); }) == "column_sums: sums");
+}
+
+TEST_CASE_METHOD(OneRow, "what is rounded to 16 bits may overflow") {
+  device.set_product_precision(ProductPrecision::float16);
+  const auto large = tensor(device, {1, 70'000}, {1, 2});
+  CHECK(blamed([&] { return Factor(large); }) == "Factor: values");
+  const Factor<Cpu> gathered(device, {1, 2});
+  const auto first = to_device<index_t>(device, std::vector<index_t>{0}, {1});
+  CHECK(blamed([&] { gather_rows(device, large, first, gathered.target()); }) == "gather_rows: y");
 }
 
 TEST_CASE_METHOD(OneRow, "embeddings and rotary positions look at all that they write") {

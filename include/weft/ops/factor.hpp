@@ -11,6 +11,7 @@
 #include <weft/device/arena.hpp>
 #include <weft/device/product_precision.hpp>
 #include <weft/ops/check.hpp>
+#include <weft/ops/check_finite.hpp>
 #include <weft/ops/convert.hpp>
 #include <weft/tensor/any_view.hpp>
 #include <weft/tensor/tensor.hpp>
@@ -89,6 +90,7 @@ class Factor {
     const AnyFloats<void> made(memory_.data(), type);
     convert(device, n, floats, made);
     view_ = FactorView(AnyFloats<const void>(made.data, type), values.shape);
+    detail::expect_finite(device, "Factor", "values", view_);
   }
 
   //! The floats of a tensor, which may not change as long as the factor lives. Those that were

@@ -109,6 +109,7 @@ void gather_rows(D& device, View<const float> x, View<const index_t> index, cons
   detail::expect_shape("gather_rows", "y", y, {index.size(), x.columns()});
   device.for_rows(y.rows(), y.columns(),
                   detail::CopyRow{index.data, nullptr, x.data, y.numbers, y.columns()});
+  detail::expect_finite(device, "gather_rows", "y", y);
 }
 
 //! y[n] = x[index[n]] for single elements. **Shapes.** x: (M). index, y: (N).
