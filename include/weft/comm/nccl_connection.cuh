@@ -22,6 +22,7 @@
 #include <weft/core/error.hpp>
 #include <weft/device/cuda.cuh>
 #include <weft/device/cuda_error.cuh>
+#include <weft/device/cuda_handles.cuh>
 
 // 2.22 writes straight into the memory of a rank in the same process, as it cannot where that is in
 // pages.
@@ -94,7 +95,6 @@ class NcclConnection {
       abort();
     }
     if (comm_ != nullptr) ncclCommDestroy(comm_);
-    cudaStreamDestroy(stream_);
     std::erase(*siblings_, this);
   }
 
@@ -106,21 +106,20 @@ class NcclConnection {
     expect_alive();
     device_->activate();
     expect_success(cudaEventRecord(begun, device_->stream()), "recording an event");
-    expect_success(cudaStreamWaitEvent(stream_, begun), "waiting for an event");
+    expect_success(cudaStreamWaitEvent(stream_.get(), begun), "waiting for an event");
     expect(ncclGroupStart());
-    ncclResult_t refused = ncclSuccess;  // thrown once the group is closed
+    ncclResult_t refused = ncclSuccess;  // told once the group is closed
     for (const Message& message : messages) {
       const auto bytes = static_cast<std::size_t>(message.bytes);
       const bool sends = message.direction == Message::Direction::send;
       const ncclResult_t queued =
-          sends ? ncclSend(message.data, bytes, ncclChar, message.peer, comm_, stream_)
-                : ncclRecv(message.data, bytes, ncclChar, message.peer, comm_, stream_);
+          sends ? ncclSend(message.data, bytes, ncclChar, message.peer, comm_, stream_.get())
+                : ncclRecv(message.data, bytes, ncclChar, message.peer, comm_, stream_.get());
       if (queued != ncclInProgress && queued != ncclSuccess) refused = queued;
     }
     const ncclResult_t closed = ncclGroupEnd();
-    expect(refused);
-    settle(closed, check);
-    expect_success(cudaEventRecord(ended, stream_), "recording an event");
+    settle(refused == ncclSuccess ? closed : refused, check);
+    expect_success(cudaEventRecord(ended, stream_.get()), "recording an event");
   }
 
   //! **Errors.** Error with NCCL's words if the connection has failed or was aborted.
@@ -143,7 +142,7 @@ class NcclConnection {
       // Only now: a thread of NCCL's that still connects writes it.
       connection->comm_ = nullptr;
       // Where the ranks are threads, only the last that aborts has NCCL wait for their kernels.
-      cudaStreamSynchronize(connection->stream_);
+      cudaStreamSynchronize(connection->stream_.get());
     }
   }
 
@@ -152,7 +151,7 @@ class NcclConnection {
 
   explicit NcclConnection(Cuda& device) : device_(&device), siblings_(siblings_of(device)) {
     device.activate();
-    expect_success(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream");
+    stream_ = weft::detail::make_stream();
     siblings_->push_back(this);
   }
 
@@ -197,7 +196,7 @@ class NcclConnection {
 
   Cuda* device_;
   std::shared_ptr<Siblings> siblings_;
-  cudaStream_t stream_ = nullptr;
+  weft::detail::CudaStream stream_;
   ncclComm_t comm_ = nullptr;
 };
 

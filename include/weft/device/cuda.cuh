@@ -23,6 +23,7 @@
 #include <weft/device/attention_library.cuh>
 #include <weft/device/cublas.cuh>
 #include <weft/device/cuda_error.cuh>
+#include <weft/device/cuda_handles.cuh>
 #include <weft/device/cuda_lanes.cuh>
 #include <weft/device/cuda_operations.cuh>
 #include <weft/device/cuda_pages.cuh>
@@ -64,18 +65,13 @@ class Cuda {
     detail::expect_success(cudaMemGetInfo(&free, &total), "asking for the GPU's memory");
     memory_bytes_ = static_cast<index_t>(total);
     queue_.begin();
-    detail::expect_success(cudaEventCreateWithFlags(&reached_, cudaEventDisableTiming),
-                           "creating an event");
+    reached_ = detail::make_event();
   }
 
   Cuda(const Cuda&) = delete;
   Cuda& operator=(const Cuda&) = delete;
 
-  ~Cuda() {
-    cudaSetDevice(gpu_);
-    queue_.end();  // before the memory that its operations use
-    cudaEventDestroy(reached_);
-  }
+  ~Cuda() { cudaSetDevice(gpu_); }
 
   [[nodiscard]] int index() const { return index_; }
   //! Which GPU it is on.
@@ -286,8 +282,10 @@ class Cuda {
   void wait_for(Cuda& other) {
     if (&other == this) return;
     connect(other);
-    detail::expect_success(cudaEventRecord(other.reached_, other.stream()), "recording an event");
-    detail::expect_success(cudaStreamWaitEvent(stream(), other.reached_), "waiting for an event");
+    detail::expect_success(cudaEventRecord(other.reached_.get(), other.stream()),
+                           "recording an event");
+    detail::expect_success(cudaStreamWaitEvent(stream(), other.reached_.get()),
+                           "waiting for an event");
   }
 
   //! How often the host has waited for the device.
@@ -447,8 +445,6 @@ class Cuda {
   bool has_wgmma_ = false, wgmma_ = true;
   int shared_bytes_of_block_ = 0;
   index_t memory_bytes_ = 0;
-  detail::CudaQueue queue_;
-  cudaEvent_t reached_ = nullptr;  // where the stream was when another was told to wait for it
   std::atomic<index_t> waits_{0};
   std::vector<bool> connected_;  // the GPUs whose memory this one may reach
   Arena arena_;
@@ -461,7 +457,9 @@ class Cuda {
   detail::Cublas cublas_;
   bool short_attention_ = true, library_attention_ = true, deterministic_ = true;
   std::optional<std::unique_ptr<detail::AttentionLibrary>> attention_library_;  // empty: not begun
-  Worker worker_;
+  detail::CudaEvent reached_;  // where the stream was when another was told to wait for it
+  detail::CudaQueue queue_;    // ends before the memory that its operations use
+  Worker worker_;              // ends before the queue that its tasks use
 };
 
 inline void Cuda::find_code() {

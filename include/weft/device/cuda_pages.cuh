@@ -24,6 +24,7 @@
 #include <weft/core/range_set.hpp>
 #include <weft/device/arena.hpp>
 #include <weft/device/cuda_error.cuh>
+#include <weft/device/cuda_handles.cuh>
 #include <weft/device/cuda_queue.cuh>
 #include <weft/device/cuda_virtual_memory.cuh>
 #include <weft/device/memory_source.hpp>
@@ -62,8 +63,6 @@ class CudaPages {
       free_.push_back(page.memory);
     }
     release_free();
-    for (const Retirement& retirement : retired_) cudaEventDestroy(retirement.reached);
-    for (const cudaEvent_t event : events_) cudaEventDestroy(event);
   }
 
   //! Whether a GPU, the calling thread's, has such memory: asked before anything else. Only a yes
@@ -175,7 +174,7 @@ class CudaPages {
   //! Pages that go once the stream has reached a place.
   struct Retirement {
     std::uint64_t number;
-    cudaEvent_t reached;
+    CudaEvent reached;
     std::vector<index_t> pages;
   };
 
@@ -218,14 +217,10 @@ class CudaPages {
       if (found != pages_.end() && found->second.retirement == stays) going.push_back(page);
     }
     if (going.empty()) return;
-    if (events_.empty()) {
-      cudaEvent_t event = nullptr;
-      expect_success(cudaEventCreateWithFlags(&event, cudaEventDisableTiming), "creating an event");
-      events_.push_back(event);
-    }
-    expect_success(cudaEventRecord(events_.back(), queue.stream_or_later_error()),
+    if (events_.empty()) events_.push_back(make_event());
+    expect_success(cudaEventRecord(events_.back().get(), queue.stream_or_later_error()),
                    "recording an event");
-    retired_.push_back({++retirements_, events_.back(), std::move(going)});
+    retired_.push_back({++retirements_, std::move(events_.back()), std::move(going)});
     events_.pop_back();
     for (const index_t page : retired_.back().pages) pages_[page].retirement = retirements_;
     const index_t bytes = std::ssize(retired_.back().pages) * page_;
@@ -242,7 +237,7 @@ class CudaPages {
     index_t waits = 0;
     while (free_.size() < count) {
       if (!retired_.empty()) {
-        const cudaError_t status = cudaEventQuery(retired_.front().reached);
+        const cudaError_t status = cudaEventQuery(retired_.front().reached.get());
         const bool is_reached = status != cudaErrorNotReady;
         if (is_reached) {
           expect_success(status, "waiting for memory");
@@ -270,14 +265,14 @@ class CudaPages {
   }
 
   void wait_for_first_retirement() {
-    expect_success(cudaEventSynchronize(retired_.front().reached), "waiting for memory");
+    expect_success(cudaEventSynchronize(retired_.front().reached.get()), "waiting for memory");
     end_first_retirement();
   }
 
   void end_first_retirement() {
-    const Retirement retirement = std::move(retired_.front());
+    Retirement retirement = std::move(retired_.front());
     retired_.pop_front();
-    events_.push_back(retirement.reached);
+    events_.push_back(std::move(retirement.reached));
     std::vector<index_t> gone;
     for (const index_t page : retirement.pages) {
       const auto found = pages_.find(page);
@@ -362,7 +357,7 @@ class CudaPages {
   std::unordered_map<index_t, Page> pages_;         // that have memory, by their address
   std::deque<Retirement> retired_;                  // in the order of the stream
   std::vector<CUmemGenericAllocationHandle> free_;  // memory of no page
-  std::vector<cudaEvent_t> events_;                 // that are not in use
+  std::vector<CudaEvent> events_;                   // that are not in use
   std::uint64_t retirements_ = 0;
   std::atomic<index_t> committed_{0}, held_{0};  // bytes
   std::mutex mutex_;                             // of what follows

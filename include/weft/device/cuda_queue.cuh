@@ -14,6 +14,7 @@
 #include <weft/core/index.hpp>
 #include <weft/device/cuda_error.cuh>
 #include <weft/device/cuda_graph.cuh>
+#include <weft/device/cuda_handles.cuh>
 #include <weft/device/cuda_operations.cuh>
 
 namespace weft::detail {
@@ -30,22 +31,18 @@ class CudaQueue {
   CudaQueue() = default;
   CudaQueue(const CudaQueue&) = delete;
   CudaQueue& operator=(const CudaQueue&) = delete;
+  //! Waits for what was launched; what was not is forgotten.
+  ~CudaQueue() {
+    if (stream_ != nullptr) cudaStreamSynchronize(stream_.get());
+  }
 
   //! Makes its stream on the calling thread's GPU.
-  void begin() {
-    expect_success(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "creating a stream");
-  }
-  //! Waits for what was launched; what was not is forgotten.
-  void end() {
-    cudaStreamSynchronize(stream_);
-    graphs_.clear();
-    cudaStreamDestroy(stream_);
-  }
+  void begin() { stream_ = make_stream(); }
 
   //! The stream, with all that was called before.
   [[nodiscard]] cudaStream_t stream() {
     flush();
-    return stream_;
+    return stream_.get();
   }
 
   //! The same for who must not throw, or not yet: what fails is thrown by the next call.
@@ -55,7 +52,7 @@ class CudaQueue {
     } catch (...) {
       failure_ = std::current_exception();
     }
-    return stream_;
+    return stream_.get();
   }
 
   //! Whether graphs are used from now on. What is listed is launched, and all graphs are forgotten.
@@ -78,14 +75,14 @@ class CudaQueue {
       list_.add(name, operation);
     } else {
       ++launches_;
-      expect_success(operation.launch(stream_), name);
+      expect_success(operation.launch(stream_.get()), name);
     }
   }
 
   //! Records the event when what was called before is on the stream.
   void record(cudaEvent_t event) {
     if (!list_.empty()) return events_.push_back(event);
-    expect_success(cudaEventRecord(event, stream_), "recording an event");
+    expect_success(cudaEventRecord(event, stream_.get()), "recording an event");
   }
 
   //! Launches what is listed.
@@ -101,11 +98,11 @@ class CudaQueue {
     try {
       launch(list);
       for (const cudaEvent_t event : events) {
-        expect_success(cudaEventRecord(event, stream_), "recording an event");
+        expect_success(cudaEventRecord(event, stream_.get()), "recording an event");
       }
     } catch (...) {
       // What was launched may still read memory that those events should have guarded.
-      cudaStreamSynchronize(stream_);
+      cudaStreamSynchronize(stream_.get());
       throw;
     }
     list.clear();
@@ -140,7 +137,7 @@ class CudaQueue {
     if (graph != graphs_.end()) {
       if ((*graph)->change(list)) {
         ++launches_;
-        return (*graph)->launch(stream_);
+        return (*graph)->launch(stream_.get());
       }
       graphs_.erase(graph);
       return launch_each(list);
@@ -150,7 +147,7 @@ class CudaQueue {
     if (stranger != strangers_.end()) {
       std::unique_ptr<CudaGraph> made;
       try {
-        made = std::make_unique<CudaGraph>(list, stream_);
+        made = std::make_unique<CudaGraph>(list, stream_.get());
       } catch (const CudaError&) {  // it stays a stranger, of which the next may become a graph
         cudaGetLastError();
         return launch_each(list);
@@ -158,7 +155,7 @@ class CudaQueue {
       strangers_.erase(stranger);
       keep(graphs_, std::move(made));
       ++launches_;
-      return graphs_.back()->launch(stream_);
+      return graphs_.back()->launch(stream_.get());
     }
     launch_each(list);
     keep(strangers_, std::move(list));
@@ -167,7 +164,7 @@ class CudaQueue {
   void launch_each(const OperationList& list) {
     for (std::size_t i = 0; i < list.size(); ++i) {
       ++launches_;
-      expect_success(list[i].type->launch(list[i].object, stream_), list[i].name);
+      expect_success(list[i].type->launch(list[i].object, stream_.get()), list[i].name);
     }
   }
 
@@ -178,7 +175,7 @@ class CudaQueue {
     all.push_back(std::move(one));
   }
 
-  cudaStream_t stream_ = nullptr;
+  CudaStream stream_;
   bool graphs_on_ = false;
   OperationList list_;               // called, but not launched
   std::vector<cudaEvent_t> events_;  // to be recorded behind it

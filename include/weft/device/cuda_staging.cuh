@@ -46,11 +46,10 @@ class CudaStaging {
   struct Buffer {
     void* memory = nullptr;
     index_t bytes = 0;
-    cudaEvent_t copied = nullptr;
+    CudaEvent copied;
     index_t flushes = -1;  // of the queue when it was used
 
     void free() const {
-      if (copied != nullptr) cudaEventDestroy(copied);
       if (memory != nullptr) cudaFreeHost(memory);
     }
   };
@@ -58,17 +57,14 @@ class CudaStaging {
   void upload_piece(void* to, const void* from, index_t bytes, CudaQueue& queue) {
     Buffer& buffer = bytes > most_small ? large_[next_large_++ % large_.size()]
                                         : small_[next_small_++ % small_.size()];
-    if (buffer.copied == nullptr) {
-      expect_success(cudaEventCreateWithFlags(&buffer.copied, cudaEventDisableTiming),
-                     "creating an event");
-    }
+    if (buffer.copied == nullptr) buffer.copied = make_event();
     if (buffer.flushes == queue.flushes()) queue.flush();  // the copy may not be launched yet
-    expect_success(cudaEventSynchronize(buffer.copied), "waiting for an upload");
+    expect_success(cudaEventSynchronize(buffer.copied.get()), "waiting for an upload");
     if (buffer.bytes < bytes) grow(buffer, bytes);
     std::memcpy(buffer.memory, from, static_cast<std::size_t>(bytes));
     queue.add("uploading", MemoryCopy{to, buffer.memory, static_cast<std::size_t>(bytes),
                                       cudaMemcpyHostToDevice});
-    queue.record(buffer.copied);
+    queue.record(buffer.copied.get());
     buffer.flushes = queue.flushes();
   }
 
