@@ -97,6 +97,60 @@ TEST_CASE("a rank that is alone connects to nobody", "[nccl]") {
   });
 }
 
+TEST_CASE("ranks that are no neighbours connect, whatever each posts first", "[nccl][large]") {
+  constexpr int ranks = 4;
+  if (!takes_ranks(ranks)) return;
+  std::vector<std::vector<float>> received(ranks);
+  comm::launch_threads(ranks, comm::Timeout(20), [&](Threads& threads) {
+    const int rank = threads.rank();
+    Nccl communicator(threads);
+    Cuda device(1, rank);
+    auto by_pairs = comm::device_communicator(device, communicator, comm::PostedBy::pair);
+    const auto mine = static_cast<float>(rank);
+    const auto numbers = to_device<float>(device, std::vector{mine, -1.0f, -1.0f, -1.0f}, {4});
+    std::vector<comm::Message> sends, receives;
+    for (const int away : {2, 1, 3}) {
+      const int peer = (rank + away) % ranks;
+      sends.push_back(comm::send_to(peer, numbers.data(), 1));
+      receives.push_back(comm::receive_from(peer, numbers.data() + away, 1));
+    }
+    decltype(by_pairs)::Transfer sent, come;
+    by_pairs.post(sends, {"an exchange"}, sent);
+    by_pairs.post(receives, {"an exchange"}, come);
+    sent.wait();
+    come.wait();
+    received[static_cast<std::size_t>(rank)] = to_host(numbers);
+  });
+  CHECK(received ==
+        std::vector<std::vector<float>>{{0, 1, 2, 3}, {1, 2, 3, 0}, {2, 3, 0, 1}, {3, 0, 1, 2}});
+}
+
+TEST_CASE("a transfer that nobody asked about before it ended may go", "[nccl][large]") {
+  if (!takes_ranks(2)) return;
+  comm::launch_threads(2, comm::Timeout(20), [](Threads& threads) {
+    Nccl communicator(threads);
+    Cuda device(1, threads.rank());
+    auto by_nccl = comm::device_communicator(device, communicator, comm::PostedBy::all);
+    const Tensor<float, Cuda> numbers(device, {2});
+    using Transfer = decltype(by_nccl)::Transfer;
+    const auto post = [&](Transfer& transfer) {
+      const int other = 1 - threads.rank();
+      by_nccl.post(std::vector{comm::send_to(other, numbers.data(), 1),
+                               comm::receive_from(other, numbers.data() + 1, 1)},
+                   {"an exchange"}, transfer);
+    };
+    Transfer last;
+    {
+      Transfer first;
+      post(first);
+      post(last);
+      last.wait();  // the first one is before it
+    }
+    post(last);
+    last.wait();
+  });
+}
+
 TEST_CASE("ranks over NCCL end with the bits of one device", "[nccl][large]") {
   const auto expected = updates_on_one_gpu();
   for (const int ranks : {2, 3}) {

@@ -10,6 +10,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <thread>
@@ -26,6 +27,7 @@
 #include <weft/core/error.hpp>
 #include <weft/device/cuda.cuh>
 #include <weft/device/cuda_error.cuh>
+#include <weft/device/cuda_handles.cuh>
 #include <weft/tensor/tensor.hpp>
 
 namespace weft::comm {
@@ -92,8 +94,8 @@ class FailureListener {
 //! **Semantics.** As Communicator. With `PostedBy::all` the messages of one `post` are one
 //! group of NCCL's; with `PostedBy::pair` each goes over a connection of its sender and its
 //! receiver, so that none waits behind one of other ranks. Connections of neighbours in the ring of
-//! ranks are there from the beginning; others are made when they are first needed, which both ranks
-//! wait for.
+//! ranks are there from the beginning; two others are connected, both ways, when one of them first
+//! posts a message to the other, which then waits until that one does so, too.
 //! **Errors.** CommunicatorAborted names the rank that has failed, or that is late, as `Host` does.
 //! After an error, and where a transfer is given up, the device's connections are of no more use.
 template <Communicator Host>
@@ -114,20 +116,26 @@ class NcclDeviceCommunicator {
     //! What goes over one connection.
     struct Part {
       detail::NcclConnection* connection;
-      cudaEvent_t begun = nullptr, ended = nullptr;
+      weft::detail::CudaEvent begun, ended;
 
       Part(Cuda& device, detail::NcclConnection& over) : connection(&over) {
         device.activate();
-        for (cudaEvent_t* event : {&begun, &ended}) {
-          weft::detail::expect_success(cudaEventCreateWithFlags(event, cudaEventDisableTiming),
-                                       "creating an event");
-        }
+        begun = weft::detail::make_event();
+        ended = weft::detail::make_event();
       }
-      Part(const Part&) = delete;
-      Part& operator=(const Part&) = delete;
-      ~Part() {
-        cudaEventDestroy(begun);
-        cudaEventDestroy(ended);
+
+      //! Starts these messages. **Errors.** As the connection.
+      template <class Check>
+      void start(std::span<const Message> messages, const Check& check) {
+        connection->start(messages, begun.get(), ended.get(), check);
+      }
+
+      //! Whether they have ended. **Errors.** CudaError, `attempted` when it came.
+      [[nodiscard]] bool has_ended(const char* attempted) const {
+        const cudaError_t reached = cudaEventQuery(ended.get());
+        if (reached != cudaErrorNotReady) weft::detail::expect_success(reached, attempted);
+        cudaGetLastError();  // an answer, and no error
+        return reached == cudaSuccess;
       }
     };
 
@@ -144,19 +152,16 @@ class NcclDeviceCommunicator {
 
       //! The memory is the caller's again.
       void give_up() noexcept {
-        for (const Part& part : parts) part.connection->abort();
+        for (const Part& part : parts) {
+          if (cudaEventQuery(part.ended.get()) != cudaSuccess) part.connection->abort();
+        }
         parts.clear();
       }
 
       bool done() {
         while (!parts.empty()) {
           state->check(*parts.front().connection);  // what was aborted would look ended
-          const cudaError_t reached = cudaEventQuery(parts.front().ended);
-          if (reached == cudaErrorNotReady) {
-            cudaGetLastError();  // an answer, and no error
-            return false;
-          }
-          weft::detail::expect_success(reached, "waiting for NCCL");
+          if (!parts.front().has_ended("waiting for NCCL")) return false;
           parts.pop_front();
         }
         return true;
@@ -183,7 +188,8 @@ class NcclDeviceCommunicator {
     if (posted_by == PostedBy::all) {
       state_->connect_all();
     } else {
-      state_->connect_neighbours();
+      const int next = (rank() + 1) % size(), previous = (rank() + size() - 1) % size();
+      state_->connect_to({next, previous});
     }
   }
 
@@ -203,18 +209,20 @@ class NcclDeviceCommunicator {
     const auto check = state_->checks(work.messages, purpose);
     const auto start = [&](detail::NcclConnection& connection, std::span<const Message> part) {
       work.parts.emplace_back(*state_->device, connection);
-      state_->translate(
-          [&] { connection.start(part, work.parts.back().begun, work.parts.back().ended, check); });
+      state_->translate([&] { work.parts.back().start(part, check); });
     };
     if (posted_by_ == PostedBy::all) {
       if (!messages.empty()) start(*state_->all, messages);
       return;
     }
+    std::set<int> peers;
+    for (const Message& message : messages) peers.insert(message.peer);
+    state_->connect_to(peers);
     for (const Message& message : messages) {
       const bool sends = message.direction == Message::Direction::send;
       // Of the two ranks of a link, the sender is the first.
       const Message on_link[] = {{message.direction, sends ? 1 : 0, message.data, message.bytes}};
-      start(state_->link(message.peer, message.direction), on_link);
+      start(*state_->link(message.peer, message.direction), on_link);
     }
   }
 
@@ -320,37 +328,40 @@ class NcclDeviceCommunicator {
       all = connect(id, host.rank(), host.size(), greetings, greetings);
     }
 
-    //! The links of the ring, in one order on all ranks, so that none waits for one that waits.
-    void connect_neighbours() {
-      const int ranks = host.size();
-      for (int sender = 0; sender < ranks; ++sender) {
-        for (int receiver = 0; receiver < ranks; ++receiver) {
-          const int apart = (receiver - sender + ranks) % ranks;
-          if (apart == 0 || (apart != 1 && apart != ranks - 1)) continue;
-          if (sender == host.rank()) link(receiver, Message::Direction::send);
-          if (receiver == host.rank()) link(sender, Message::Direction::receive);
+    //! The links with these ranks, both ways and in one order on all ranks, so that none waits for
+    //! one that waits: with the lower ranks first, by their own order, and then the higher.
+    void connect_to(const std::set<int>& peers) {
+      using Direction = Message::Direction;
+      for (const int peer : peers) {
+        const bool is_lower = peer < host.rank();
+        for (const bool down : {false, true}) {
+          const auto direction = down == is_lower ? Direction::send : Direction::receive;
+          if (auto& connection = link(peer, direction); connection == nullptr) {
+            connection = connected(peer, direction);
+          }
         }
       }
     }
 
-    //! The connection of a sender and a receiver, of which this rank is one.
-    detail::NcclConnection& link(int peer, Message::Direction direction) {
+    //! The connection of a sender and a receiver, of which this rank is one; null if it was not
+    //! made.
+    std::unique_ptr<detail::NcclConnection>& link(int peer, Message::Direction direction) {
       const bool sends = direction == Message::Direction::send;
-      auto& connection = sends ? links[{host.rank(), peer}] : links[{peer, host.rank()}];
-      if (connection == nullptr) {
-        ncclUniqueId id{};
-        if (sends) id = new_id();
-        constexpr auto size = static_cast<index_t>(sizeof(id.internal));
-        const Message of_id[] = {sends ? send_to(peer, id.internal, size)
-                                       : receive_from(peer, id.internal, size)};
-        exchange(host, of_id, connecting);
-        const Tensor<char, Cuda> byte(*device, {1});
-        const Message greeting[] = {
-            {direction, peer, reinterpret_cast<std::byte*>(byte.data()), 1}};
-        const Message on_link[] = {{direction, sends ? 1 : 0, greeting[0].data, 1}};
-        connection = connect(id, sends ? 0 : 1, 2, greeting, on_link);
-      }
-      return *connection;
+      return sends ? links[{host.rank(), peer}] : links[{peer, host.rank()}];
+    }
+
+    std::unique_ptr<detail::NcclConnection> connected(int peer, Message::Direction direction) {
+      const bool sends = direction == Message::Direction::send;
+      ncclUniqueId id{};
+      if (sends) id = new_id();
+      constexpr auto size = static_cast<index_t>(sizeof(id.internal));
+      const Message of_id[] = {sends ? send_to(peer, id.internal, size)
+                                     : receive_from(peer, id.internal, size)};
+      exchange(host, of_id, connecting);
+      const Tensor<char, Cuda> byte(*device, {1});
+      const Message greeting[] = {{direction, peer, reinterpret_cast<std::byte*>(byte.data()), 1}};
+      const Message on_link[] = {{direction, sends ? 1 : 0, greeting[0].data, 1}};
+      return connect(id, sends ? 0 : 1, 2, greeting, on_link);
     }
 
     //! A connection over which `greetings` have gone; `asked` are the same as the host's ranks
@@ -363,14 +374,11 @@ class NcclDeviceCommunicator {
         auto connection = std::make_unique<detail::NcclConnection>(*device, id, rank, size, check);
         if (greetings.empty()) return connection;
         typename Transfer::Part part(*device, *connection);
-        connection->start(greetings, part.begun, part.ended, check);
-        cudaError_t status = cudaSuccess;
-        while ((status = cudaEventQuery(part.ended)) == cudaErrorNotReady) {
-          cudaGetLastError();
+        part.start(greetings, check);
+        while (!part.has_ended("connecting GPUs")) {
           connection->expect_alive();
           check();
         }
-        weft::detail::expect_success(status, "connecting GPUs");
         return connection;
       });
     }
