@@ -10,8 +10,10 @@
 #include <weft/testing/gradient_check.hpp>
 #include <weft/testing/random.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <utility>
@@ -43,6 +45,8 @@ struct Placed {
         values(nn::initial_values(layout, seed, module)),
         gradients(device, layout) {
     gradients.begin();
+    // What is not written is not what somebody left there before, perhaps the same numbers.
+    std::fill_n(gradients.data(), layout.gradients, std::numeric_limits<float>::quiet_NaN());
   }
 
   [[nodiscard]] nn::Context<Cpu> training(Cpu& device) {

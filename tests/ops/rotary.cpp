@@ -47,7 +47,7 @@ TEST_CASE("pairs of channels are turned by their position's angles") {
   Cpu device;
   const auto layout = make_layout(device, Lengths{3, 1, 6}, 17);
   const index_t N = layout->rows();
-  for (const index_t heads : {1, 3}) {
+  for (const index_t heads : {1, 3, 4, 5}) {
     for (const index_t P : {1, 4, 15, 16, 17, 40}) {
       CAPTURE(heads, P);
       const index_t width = 2 * heads * P + beside;

@@ -31,8 +31,8 @@ TEST_CASE("update tells improvements, with either direction") {
   CHECK_FALSE(loss.update(3));
   CHECK(loss.update(1));
   EarlyStopping bleu({.better = Better::higher});
-  CHECK(bleu.update(0));
-  CHECK_FALSE(bleu.update(-1));
+  CHECK(bleu.update(20));
+  CHECK_FALSE(bleu.update(19));
   CHECK(bleu.update(26.98));
 }
 

@@ -49,7 +49,8 @@ enum class Keep {
 //! (N - 1)/N G, and with `Keep::all` (N - 1)/N of the trained parameters' bytes on top; half of
 //! both as bfloat16.
 //! **Memory.** For each of at most four buckets under way, its piece once for each lane of another
-//! rank.
+//! rank; over a narrow wire what is sent of it besides, and with `Keep::all` two bytes for each
+//! gradient until `finish`.
 template <class D, comm::Communicator C>
 class GradientExchange {
  public:
@@ -101,7 +102,8 @@ class GradientExchange {
     return lanes.size() == 0 ? no_lanes_.data() : held_(lanes.begin);
   }
 
-  //! Waits for all buckets, and returns the sum of squares of the whole gradient.
+  //! Waits for all buckets, and returns the sum of squares of the whole gradient: of the sums, not
+  //! of what a narrow wire makes of them.
   [[nodiscard]] double finish() {
     for (UnderWay& bucket : under_way_) bucket.missing = 0;  // also where no lane said so
     while (reduced_ < plan_->size()) {
@@ -328,11 +330,9 @@ class GradientExchange {
     }
   }
 
-  void start_gather(std::size_t b, float* values) { start_gather(b, values, 0); }
-
   //! `values` begins with parameter `first`.
   template <class T>
-  void start_gather(std::size_t b, T* values, index_t first) {
+  void start_gather(std::size_t b, T* values, index_t first = 0) {
     pieces_.clear();
     for (int r = 0; r < ranks(); ++r) {
       const Range piece = plan_->piece(b, r);
