@@ -174,13 +174,13 @@ class TrainingState {
   //!
   //! **Cost.** For R lanes: reads R + 1 buffers and writes 1 for the sum; then what the optimizer
   //! reads and writes.
-  //! **Errors.** ArgumentError if the recipe scales losses and this was not made with its scale;
-  //! as the optimizer's `step` for the rate; NotFiniteError where numbers are checked.
+  //! **Errors.** ArgumentError if the recipe scales losses and this was not made with its scale, or
+  //! if the loss counts fewer than no labels; as the optimizer's `step` for the rate;
+  //! NotFiniteError where numbers are checked.
   template <class OnAll>
   [[nodiscard]] StepReport update(const OnAll& on_all, const Recipe& recipe,
                                   std::vector<float*> lanes, const LossSum& loss, double rate) {
-    expect_not_averaged("step");
-    expect_scale_of(recipe);
+    expect_step(recipe, loss);
     float* const gradients = lanes[0];
     reduce(on_all, lanes);
     add_tied(on_all, gradients);
@@ -212,8 +212,7 @@ class TrainingState {
   template <class OnAll>
   [[nodiscard]] StepReport apply(const OnAll& on_all, const Recipe& recipe, const float* gradients,
                                  double squares, const LossSum& loss, double rate) {
-    expect_not_averaged("step");
-    expect_scale_of(recipe);
+    expect_step(recipe, loss);
     const optim::GradientScale scale(squares, loss.tokens.value(), recipe.clip_norm,
                                      loss_scale_.value());
     if (scale.factor > 0.0) {
@@ -248,7 +247,11 @@ class TrainingState {
   };
 
   //! A strategy that ignores the recipe's loss scaling would lose what vanishes in Float16.
-  void expect_scale_of(const Recipe& recipe) const {
+  void expect_step(const Recipe& recipe, const LossSum& loss) const {
+    expect_not_averaged("step");
+    if (const index_t labels = loss.tokens.value(); labels < 0) {
+      throw ArgumentError(text("step: the loss says that ", labels, " labels count"));
+    }
     if (!recipe.loss_scaling || loss_scale_.is_dynamic()) return;
     throw ArgumentError(text("recipe: loss_scaling (", to_text(*recipe.loss_scaling),
                              ") is not kept by this strategy: it must make its TrainingState with "
