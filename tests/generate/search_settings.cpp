@@ -5,6 +5,7 @@
 #include <catch2/catch.hpp>
 
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "../message_of.hpp"
@@ -30,6 +31,23 @@ TEST_CASE("beams that nobody can want are refused") {
         }) == "beam_search: a length penalty of inf");
 }
 
+TEST_CASE("marks that are no words of the model are refused, and models of one position") {
+  const auto message = [](token_t bos, token_t eos, index_t positions) {
+    return testing::message_of<ArgumentError>([&] {
+      generate::detail::check_search("beam_search", {.bos = bos, .eos = eos}, 34, positions);
+      return 0;
+    });
+  };
+  for (const auto& [bos, eos] :
+       {std::pair{-1, 2}, std::pair{34, 2}, std::pair{1, -1}, std::pair{1, 34}}) {
+    CAPTURE(bos, eos);
+    CHECK(message(bos, eos, 24) == text("beam_search: bos ", bos, " and eos ", eos,
+                                        " for a model of 34 words and 24 positions"));
+  }
+  CHECK(message(0, 33, 1).ends_with("and 1 positions"));
+  CHECK_NOTHROW(generate::detail::check_search("beam_search", {.bos = 0, .eos = 33}, 34, 2));
+}
+
 TEST_CASE("a translation is as long as its source allows, and the model") {
   Cpu device;
   const auto source = testing::sequences(device, {{5, 6, 7, 8}, {5}, {5, 6, 7, 8, 9, 9, 9, 9}});
@@ -37,6 +55,8 @@ TEST_CASE("a translation is as long as its source allows, and the model") {
         std::vector<index_t>{8, 3, 14});
   CHECK(greatest_lengths({.max_length_a = 1.5, .max_length_b = 2}, *source.layout, 10) ==
         std::vector<index_t>{8, 3, 9});
+  CHECK(greatest_lengths({.max_length_a = 1.5, .max_length_b = 2}, *source.layout, 8) ==
+        std::vector<index_t>{7, 3, 7});
   CHECK(greatest_lengths({.max_length_a = 1e300}, *source.layout, 10) ==
         std::vector<index_t>{9, 9, 9});
 }
