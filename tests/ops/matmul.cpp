@@ -11,6 +11,8 @@
 #include <cmath>
 #include <csignal>
 #include <cstddef>
+#include <filesystem>
+#include <iterator>
 #include <string>
 #include <thread>
 #include <type_traits>
@@ -27,6 +29,10 @@
 #include <weft/testing/teams.hpp>
 
 #include "../message_of.hpp"
+
+#if WEFT_ONEDNN
+#include <omp.h>
+#endif
 
 namespace matmul_tests {
 
@@ -262,6 +268,31 @@ TEST_CASE("a row of oneDNN's product does not depend on how many others there ar
       }
     }
   }
+}
+
+TEST_CASE("products use no threads of OpenMP, and leave the caller's number as it is") {
+  Cpu device;
+  const Factors factors(device, Kind::nt, 150, 700, 800);
+  const auto threads = [] {
+    const std::filesystem::directory_iterator tasks("/proc/self/task");
+    return std::distance(begin(tasks), end(tasks));
+  };
+  const auto before = threads();
+  const int number_before = omp_get_max_threads();
+  for (const int number : {3, 2}) {
+    omp_set_num_threads(number);
+    for (const auto precision : {ProductPrecision::float32, ProductPrecision::bfloat16}) {
+      device.set_product_precision(precision);
+      const auto c = nan_tensor(device, {150, 700});
+      ops::matmul_nt(device, factors.a, factors.b, c);
+      const auto p = ops::detail::checked_product("matmul", factors.a, false, factors.b, true, c,
+                                                  Write::replace);
+      ops::detail::multiply_by_onednn(device, p, {0, 150, 0, 700});
+    }
+    CHECK(omp_get_max_threads() == number);
+  }
+  omp_set_num_threads(number_before);
+  CHECK(threads() == before);
 }
 
 #if WEFT_AVX512

@@ -4,7 +4,6 @@
 #pragma once
 
 #include <dnnl.h>
-#include <omp.h>
 
 #include <algorithm>
 #include <cstring>
@@ -13,6 +12,7 @@
 #include <weft/core/index.hpp>
 #include <weft/device/cpu.hpp>
 #include <weft/device/hold_signals.hpp>
+#include <weft/ops/cpu/one_openmp_thread.hpp>
 #include <weft/ops/cpu/product.hpp>
 #include <weft/ops/cpu/summed.hpp>
 #include <weft/tensor/tensor.hpp>
@@ -46,9 +46,7 @@ struct OnednnCall {
         accumulate(p.accumulate) {}
 
   void operator()() const {
-    // oneDNN's own threads: none. The setting belongs to the calling thread.
-    thread_local const bool single_threaded = (omp_set_num_threads(1), true);
-    (void)single_threaded;
+    const OneOpenMpThread no_other_threads;
     // oneDNN's kernels use the stack's register for an address in the heap, up to 3.11: a handler
     // that runs meanwhile overwrites what is there (github.com/uxlfoundation/oneDNN/issues/4845).
     const HoldSignals no_handler_runs;

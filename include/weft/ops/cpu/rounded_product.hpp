@@ -17,7 +17,8 @@
 
 #if WEFT_ONEDNN
 #include <dnnl.h>
-#include <omp.h>
+
+#include <weft/ops/cpu/one_openmp_thread.hpp>
 
 namespace weft::ops::detail {
 
@@ -45,7 +46,6 @@ struct DnnlProcessor {
 
   static dnnl_stream_t stream() {
     thread_local const auto owned = [] {
-      omp_set_num_threads(1);  // oneDNN's own threads: none. The setting is the thread's.
       dnnl_stream_t made = nullptr;
       expect_success(dnnl_stream_create(&made, get(), dnnl_stream_default_flags), "a stream");
       return DnnlOwned<dnnl_stream_t, dnnl_stream_destroy>(made);
@@ -202,6 +202,7 @@ inline const RoundedPlan& rounded_plan(const RoundedKind& kind) {
 //! (github.com/uxlfoundation/oneDNN/issues/5717).
 inline void multiply_part(const Product& p, const Bfloat16* a, const Bfloat16* b,
                           ProductPart part) {
+  const OneOpenMpThread no_other_threads;  // plans are for so many threads, too
   const dnnl_stream_t stream = DnnlProcessor::stream();
   const RoundedKind kind(p, part);
   const RoundedPlan& plan = rounded_plan(kind);
