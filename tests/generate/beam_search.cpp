@@ -401,6 +401,13 @@ TEST_CASE("the probability of forbidden words may go to the others") {
   CHECK(found[0].score == Approx((std::log(0.06 / 0.4) + std::log(0.3 / 0.4)) / 2));
 }
 
+TEST_CASE("that forbidden words have no probability is no fault where results are looked at") {
+  Cpu device;
+  const ops::CheckFinite checks;
+  const auto searched = memoryless({0.5, 0.1, 0.01, 0.29, 0.06, 0.04});
+  CHECK_NOTHROW(search(device, searched, {{4, eos}}, {.forbidden = {0}, .renormalize = true}));
+}
+
 TEST_CASE("only what is among the best of a beam may end") {
   Cpu device;
   // After "4" the end is fourth: 0.49 for "4 4", 0.14 for "4 5" and "5 4", 0.07 for "4", 0.04 for

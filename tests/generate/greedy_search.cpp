@@ -37,10 +37,10 @@ std::vector<Words> search(Cpu& device, const Searched& searched, const std::vect
 }
 
 template <class Searched>
-std::vector<Words> beam_of_one(Cpu& device, const Searched& searched,
+std::vector<Words> beam_of_one(nn::Context<Cpu> ctx, const Searched& searched,
                                const std::vector<Words>& sources, SearchSettings settings) {
   settings.beam = 1;
-  auto ctx = searched.context(device);
+  auto& device = ctx.device();
   std::vector<Words> words;
   for (const auto& found : beam_search(ctx, searched.model(), searched.generator(),
                                        sequences(device, sources), settings)) {
@@ -50,6 +50,20 @@ std::vector<Words> beam_of_one(Cpu& device, const Searched& searched,
 }
 
 }  // namespace
+
+TEST_CASE("searches drop nothing in a training pass") {
+  Cpu device;
+  const PreNorm searched(vocabulary, 24, 1, nn::Dropouts::everywhere(0.5f));
+  nn::Gradients<Cpu> gradients(device, searched.objective.layout());
+  nn::Context training(device, searched.values.data(), gradients, RandomKey(7, 8));
+  const auto sources = random_sources(vocabulary);
+  const SearchSettings settings{.max_length_b = 20};
+  LargestLogit<nn::Generator<pre_norm_shape>, Cpu> next(searched.generator());
+  CHECK(greedy_search(training, searched.model(), next, sequences(device, sources), settings) ==
+        search(device, searched, sources, settings));
+  CHECK(beam_of_one(training, searched, sources, settings) ==
+        beam_of_one(searched.context(device), searched, sources, settings));
+}
 
 TEMPLATE_TEST_CASE("greedy search finds what a beam of one does", "", PostNorm, PreNorm, FinalNorms,
                    WithRotary) {
@@ -62,7 +76,7 @@ TEMPLATE_TEST_CASE("greedy search finds what a beam of one does", "", PostNorm, 
        {SearchSettings{}, SearchSettings{.max_length_b = 3},
         SearchSettings{.max_length_a = 0.5, .max_length_b = 1, .forbidden = {0, 5, 9}}}) {
     const auto found = search(device, searched, sources, settings);
-    CHECK(found == beam_of_one(device, searched, sources, settings));
+    CHECK(found == beam_of_one(searched.context(device), searched, sources, settings));
     CHECK(std::ranges::any_of(found, [](const Words& words) { return words.size() > 1; }));
     // Rounded, nearly equal words may change places by how many rows a product has.
     if (precision != ProductPrecision::float32) continue;

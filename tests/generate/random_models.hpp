@@ -34,8 +34,9 @@ struct RandomModel {
   std::vector<float> values;
 
   //! No parameter is left at 0 or 1, the logits' deviation is about 3, and translations end.
-  explicit RandomModel(index_t vocabulary, index_t longest = 24, std::uint32_t seed = 1)
-      : objective(Model({vocabulary, vocabulary, longest}), nn::LabelSmoothing()),
+  explicit RandomModel(index_t vocabulary, index_t longest = 24, std::uint32_t seed = 1,
+                       nn::Dropouts dropouts = {})
+      : objective(Model({vocabulary, vocabulary, longest}, dropouts), nn::LabelSmoothing()),
         values(nn::initial_values(objective.layout(), seed, objective)) {
     for (const auto& [name, p] : nn::named_parameters(objective)) {
       if (!p.trained) continue;

@@ -108,6 +108,8 @@ TEST_CASE("what no word can be drawn by is refused") {
   CHECK(fault({.temperature = -1.0}) == "sample_word: a temperature of -1, top_k of 0, top_p of 1");
   CHECK(fault({.temperature = std::nan("")}) ==
         "sample_word: a temperature of nan, top_k of 0, top_p of 1");
+  CHECK(fault({.temperature = std::numeric_limits<double>::infinity()}) ==
+        "sample_word: a temperature of inf, top_k of 0, top_p of 1");
   CHECK(fault({.top_k = -2}) == "sample_word: a temperature of 0, top_k of -2, top_p of 1");
   CHECK(fault({.top_p = 0.0}) == "sample_word: a temperature of 0, top_k of 0, top_p of 0");
   CHECK(fault({.top_p = 1.5}) == "sample_word: a temperature of 0, top_k of 0, top_p of 1.5");

@@ -171,6 +171,8 @@ inline void end_all(SourceSearch& search, std::span<const float> end_scores,
 //! searched beside it (products of 5 rows or fewer round otherwise); the
 //! same sources give the same bits.
 //!
+//! In a training pass, too, the model is evaluated: nothing is dropped.
+//!
 //! A word whose probability is 0 or not a number is never chosen, so a model whose logits are not
 //! numbers finds no translations.
 //!
@@ -184,8 +186,9 @@ inline void end_all(SourceSearch& search, std::span<const float> end_scores,
 //! most as many translations as there are words but one.
 template <class Model, class Generator, class D>
 [[nodiscard]] std::vector<std::vector<Hypothesis>> beam_search(
-    nn::Context<D>& ctx, const Model& model, const Generator& generator,
+    nn::Context<D>& pass, const Model& model, const Generator& generator,
     const TokenSequences<D>& source, const SearchSettings& settings = {}) {
+  auto ctx = pass.evaluating();
   detail::check_search("beam_search", settings, generator.vocabulary(), model.longest());
   const auto most_words = detail::greatest_lengths(settings, *source.layout, model.longest());
   std::vector<detail::SourceSearch> searches;
@@ -216,7 +219,11 @@ template <class Model, class Generator, class D>
     if (tokens.empty()) break;
 
     const auto logits = generator.logits(ctx, cache.step(ctx, tokens, parents, counts));
-    if (settings.renormalize) ops::add_bias(ctx.device(), without_forbidden, logits);
+    if (settings.renormalize) {  // which makes logits infinite: `add_bias` would look for that
+      ctx.device().for_rows(logits.rows(), logits.columns(),
+                            ops::detail::AddBiasRow{without_forbidden.data(), logits.data(),
+                                                    logits.columns(), logits.columns()});
+    }
     // The end may be among the best where it is none, so ask for one more.
     const index_t each = std::min(2 * settings.beam + 1, logits.columns());
     const auto words = best_words(ctx.device(), logits, each, View<const float>(without_forbidden));

@@ -56,6 +56,9 @@ class DecoderCache {
   //! Translation h continues the earlier translation parents[h] (at the first position there are
   //! none, and parents are not read). Those of source b follow each other: `counts[b]` of them.
   //!
+  //! The context evaluates. After an exception some layers have the token, and the cache is of no
+  //! use.
+  //!
   //! **Shapes.** tokens, parents: (H). counts: (B), H in sum. Returns (H, C).
   [[nodiscard]] Tensor<float, D> step(nn::Context<D>& ctx, std::span<const token_t> tokens,
                                       std::span<const index_t> parents,

@@ -29,11 +29,12 @@ namespace weft::generate {
 //! **Shapes.** source: B sequences. Returns B rows of words.
 //! **Errors.** As `beam_search`'s.
 template <class Model, class Generator, class D>
-[[nodiscard]] std::vector<std::vector<token_t>> greedy_search(nn::Context<D>& ctx,
+[[nodiscard]] std::vector<std::vector<token_t>> greedy_search(nn::Context<D>& pass,
                                                               const Model& model,
                                                               LargestLogit<Generator, D>& next,
                                                               const TokenSequences<D>& source,
                                                               const SearchSettings& settings = {}) {
+  auto ctx = pass.evaluating();
   detail::check_search("greedy_search", settings, next.generator().vocabulary(), model.longest());
   const auto most_words = detail::greatest_lengths(settings, *source.layout, model.longest());
   std::vector<token_t> forbidden_first = settings.forbidden;

@@ -28,7 +28,8 @@ namespace detail {
 //! **Errors.** ArgumentError, which begins with `name`, for what cannot be drawn by.
 inline void check_sampling(const char* name, const Sampling& sampling) {
   const auto& [temperature, top_k, top_p] = sampling;
-  if (temperature >= 0.0 && top_k >= 0 && top_p > 0.0 && top_p <= 1.0) return;
+  if (temperature >= 0.0 && std::isfinite(temperature) && top_k >= 0 && top_p > 0.0 && top_p <= 1.0)
+    return;
   throw ArgumentError(
       text(name, ": a temperature of ", temperature, ", top_k of ", top_k, ", top_p of ", top_p));
 }
@@ -79,8 +80,8 @@ inline std::vector<WeightedWord> likeliest_words(std::vector<WeightedWord> words
 //! at temperature 0 the likeliest one, of equals the first. `uniform`, in [0, 1), chooses.
 //!
 //! **Shapes.** logits: (V), V > 0; none NaN or plus infinity, not all minus infinity.
-//! **Errors.** ArgumentError for a temperature or top_k below 0, a top_p that is not above 0 and at
-//! most 1, or no words.
+//! **Errors.** ArgumentError for a temperature below 0 or infinite, a top_k below 0, a top_p that
+//! is not above 0 and at most 1, or no words.
 //! **Source.** top_p: Holtzman et al. 2020. Both as in Hugging Face's `generate`, top_k first, but
 //! that of equals the first are left: there top_k leaves all that equal its last word, and top_p no
 //! certain ones.

@@ -148,8 +148,8 @@ struct Transformer {
     return target_embedding.weight.shape[0];
   }
 
-  //! The longest sequence that can be read or written, where a position's vector is added: with
-  //! rotary positions, or none, any can be.
+  //! The longest sequence that can be read or written, where a position's vector is added. With
+  //! rotary positions, or none, any can be, and searches write no longer ones all the same.
   [[nodiscard]] constexpr index_t longest() const { return target_embedding.positions.shape[0]; }
 
   template <class D>
