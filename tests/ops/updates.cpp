@@ -121,7 +121,7 @@ std::string sgd_difference(const SgdStep& step, bool with_momentum) {
     double change = g;
     const bool mine = i >= static_cast<std::size_t>(block_size);
     if (with_momentum && mine) {
-      velocity = step.first ? g : momentum * velocity + g;
+      velocity = momentum * velocity + g;
       change = step.nesterov ? g + momentum * velocity : velocity;
     }
     const double bound = mine ? 8 * u * (std::abs(w) + 2.0) : 0.0;
@@ -167,7 +167,7 @@ std::string sgd_steps(float momentum, float decay, bool nesterov,
                       const std::vector<double>& expected) {
   Cpu device;
   return three_steps(expected, [&](int t, float* g, float* w, float* velocities, float*) {
-    const SgdStep step{1.0f, 0.1f, momentum, decay, t == 1, nesterov};
+    const SgdStep step{1.0f, 0.1f, momentum, decay, nesterov};
     ops::sgd_update(device, step, 5, 0, 1, g, w, momentum > 0.0f ? velocities : nullptr);
   });
 }
@@ -192,11 +192,9 @@ TEST_CASE("three steps of Adam and AdamW give PyTorch's values") {
 }
 
 TEST_CASE("a step of SGD is PyTorch's formula, on its own shard only") {
-  CHECK(sgd_difference({0.5f, 0.1f, 0.0f, 0.01f, false, false}, false) == "");
-  for (const bool first : {false, true}) {
-    for (const bool nesterov : {false, true}) {
-      CHECK(sgd_difference({0.5f, 0.1f, 0.9f, 0.01f, first, nesterov}, true) == "");
-    }
+  CHECK(sgd_difference({0.5f, 0.1f, 0.0f, 0.01f, false}, false) == "");
+  for (const bool nesterov : {false, true}) {
+    CHECK(sgd_difference({0.5f, 0.1f, 0.9f, 0.01f, nesterov}, true) == "");
   }
 }
 
@@ -237,7 +235,7 @@ TEST_CASE("a scale that lies on the device takes the step's place, and 0 leaves 
   };
   const AdamStep adam{0.5f, 0.99f, 0.1f, 0.01f, 0.01f, 3.0f, 1e-8f, 0.01f, 1.0f};
   AdamStep other_adam = adam;
-  const SgdStep sgd{0.5f, 0.1f, 0.0f, 0.01f, true, false};
+  const SgdStep sgd{0.5f, 0.1f, 0.0f, 0.01f, false};
   SgdStep other_sgd = sgd;
   other_adam.gradient_scale = other_sgd.gradient_scale = 77.0f;
   const float half = 0.5f, nothing = 0.0f;

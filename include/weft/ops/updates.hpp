@@ -32,7 +32,6 @@ struct SgdStep {
   float rate;            //!< the learning rate
   float momentum;        //!< the share of the velocity that is kept
   float decay;           //!< added to the gradient as decay * value
-  bool first;            //!< the buffer of the first step is the gradient itself, as in PyTorch
   bool nesterov;         //!< whether the gradient is looked up ahead
   //! As Adam's.
   const float* device_scale = nullptr;
@@ -112,9 +111,9 @@ struct SgdNumbers {
 template <class Value>
 WEFT_HOST_DEVICE WEFT_INLINE SgdNumbers<Value> sgd_numbers(const SgdStep& s, Value value,
                                                            Value velocity, Value gradient,
-                                                           bool begins) {
+                                                           bool has_velocity) {
   const auto g = gradient + value * s.decay;
-  velocity = begins ? g : velocity * s.momentum + g;
+  velocity = has_velocity ? velocity * s.momentum + g : g;
   return {value - (s.nesterov ? g + velocity * s.momentum : velocity) * s.rate, velocity};
 }
 
@@ -129,14 +128,14 @@ struct SgdPiece {
   WEFT_HOST_DEVICE void operator()(Lanes lanes, index_t first, index_t count) const {
     if (is_left_out(s)) return;
     const float scale = scale_of(s);
-    const bool begins = velocities == nullptr || s.first;
+    const bool has_velocity = velocities != nullptr;
     const auto find = [&](auto c) {
       const auto value = simd::load(values + first, c);
-      return sgd_numbers(s, value, begins ? value : simd::load(velocities + first, c),
-                         simd::load(gradients + first, c) * scale, begins);
+      return sgd_numbers(s, value, has_velocity ? simd::load(velocities + first, c) : value,
+                         simd::load(gradients + first, c) * scale, has_velocity);
     };
     lanes.map(count, find, [&](auto c, auto next) {
-      if (velocities != nullptr) simd::store(velocities + first, c, next.velocity);
+      if (has_velocity) simd::store(velocities + first, c, next.velocity);
       simd::store(values + first, c, next.value);
       if (rounded.data != nullptr) simd::store(rounded + first, c, next.value);
     });
@@ -175,8 +174,8 @@ void adam_update(D& device, const AdamStep& step, index_t n, index_t begin, inde
              detail::AdamPiece{step, gradients, values, first_moments, second_moments, rounded});
 }
 
-//! SGD over blocks `begin` to `end` - 1 of n parameters; `velocities` is null without momentum. The
-//! new values go to `rounded` too, unless it is null.
+//! SGD over blocks `begin` to `end` - 1 of n parameters; `velocities` are zeros at first, and null
+//! without momentum. The new values go to `rounded` too, unless it is null.
 //!
 //! **Source.** PyTorch's `torch.optim.SGD`: v = momentum v + g; value -= rate v.
 template <class D>

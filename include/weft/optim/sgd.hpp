@@ -61,16 +61,15 @@ class BasicSgd {
   //! As the constructor was given them.
   [[nodiscard]] const SgdSettings& settings() const { return settings_; }
 
-  //! What update t = 1, 2, ... does at a rate, with gradients multiplied by a scale.
+  //! What an update does at a rate, with gradients multiplied by a scale.
   //!
   //! **Errors.** ArgumentError unless the rate is finite and >= 0.
-  [[nodiscard]] Step step(index_t update, double rate, double gradient_scale) const {
+  [[nodiscard]] Step step(index_t, double rate, double gradient_scale) const {
     detail::expect_rate(rate);
     return {.gradient_scale = static_cast<float>(gradient_scale),
             .rate = static_cast<float>(rate),
             .momentum = static_cast<float>(settings_.momentum),
             .decay = static_cast<float>(settings_.weight_decay),
-            .first = update == 1,
             .nesterov = settings_.nesterov};
   }
 
