@@ -36,6 +36,7 @@ TEST_CASE("shapes are equal if rank and extents are") {
 TEST_CASE("a shape with another first extent keeps the others") {
   CHECK(Shape{2, 3, 4}.with_first(7) == Shape{7, 3, 4});
   CHECK(Shape{5}.with_first(0) == Shape{0});
+  CHECK_THROWS_AS(Shape{}.with_first(1), ShapeError);
 }
 
 TEST_CASE("a shape reads as its extents") {

@@ -51,8 +51,9 @@ class Shape {
 
   //! The same shape with another first extent.
   //!
-  //! **Errors.** ShapeError for 2^56 elements and more.
+  //! **Errors.** ShapeError for a single number, which has none, and for 2^56 elements and more.
   [[nodiscard]] constexpr Shape with_first(index_t extent) const {
+    if (rank_ == 0) throw ShapeError("with_first: a single number has no extents");
     Shape shape = *this;
     shape.extents_[static_cast<std::size_t>(max_rank - rank_)] = extent;
     shape.expect_size();
