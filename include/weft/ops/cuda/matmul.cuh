@@ -155,8 +155,9 @@ inline bool multiply_relu(Cuda& device, const Product& p) {
 //! of numbers that tensor cores round. To cuBLASLt the layer's gradient is B.
 inline bool multiply_and_sum(Cuda& device, const Product& p, float* sums) {
   if (const auto parts = in_parts(p); parts && parts->by_rows) {
-    return multiply_and_sum(device, parts->most, sums) &&
-           multiply_and_sum(device, parts->rest, sums + parts->most.M);
+    // The few rows first: where cuBLASLt refuses them, all is multiplied again.
+    return multiply_and_sum(device, parts->rest, sums + parts->most.M) &&
+           multiply_and_sum(device, parts->most, sums);
   }
   return is_one_product(device, p) && !p.accumulate &&
          p.factor_type_on(device) != FloatType::float32 &&

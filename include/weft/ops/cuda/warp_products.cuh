@@ -190,24 +190,11 @@ __device__ void clear(WarpPiece (&pieces)[N]) {
 template <int R, class Products, int Columns>
 __device__ void multiply_by_rows(WarpPiece (&scores)[R / 8], WarpTile<Products, Columns> a,
                                  int first, WarpTile<Products, Columns> b) {
-  static_assert(R == 8 || R % 16 == 0);
+  static_assert(R % 16 == 0);
   const int lane = static_cast<int>(threadIdx.x) % 32;
   clear(scores);
   // `mma` wants words t and t + 4 of rows g and g + 8 of a, and of row g of each 8 rows of b.
   const std::uint32_t* const left_row = a.row(first + lane % 16) + lane / 16 * 4;
-  if constexpr (R == 8) {  // four pieces of b are those of two steps
-    const std::uint32_t* const row = b.row(lane % 8) + lane / 8 * 4;
-#pragma unroll 2
-    for (int word = 0; word < Columns / Products::per_word; word += 16) {
-      std::uint32_t words[4], pieces[4];
-      ptx::load_matrices(pieces, row + word);
-      ptx::load_matrices(words, left_row + word);
-      Products::multiply(scores[0], Products::left(words), pieces[0], pieces[1]);
-      ptx::load_matrices(words, left_row + word + 8);
-      Products::multiply(scores[0], Products::left(words), pieces[2], pieces[3]);
-    }
-    return;
-  }
   const std::uint32_t* const right_row = b.row(lane / 16 * 8 + lane % 8) + lane / 8 % 2 * 4;
 #pragma unroll 2
   for (int word = 0; word < Columns / Products::per_word; word += 8) {
