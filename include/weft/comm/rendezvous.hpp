@@ -114,7 +114,7 @@ class Rendezvous {
     for (int rank = 1; rank < size_; ++rank) {
       if (!send_all(socket(rank), &accepted, sizeof accepted, deadline_) ||
           !send_all(socket(rank), places.data(), places.size() * sizeof(Place), deadline_)) {
-        throw CommunicatorAborted(rank, ended_text(rank));
+        refuse(rank, ended_text(rank));  // for those above it, which have no answer yet
       }
     }
   }

@@ -339,8 +339,8 @@ class SocketMesh final : public Control {
     }
   }
 
-  //! Whether a rank sends such headers: another version of the program may send others, and what
-  //! they say must not ask for memory.
+  //! Whether a rank sends such headers: another version of the program may send others. A message
+  //! may have any length, and one that is not expected yet takes as much memory.
   [[nodiscard]] static bool may_be_sent(const Header& header) {
     if (header.word == 0) return header.bytes <= std::uint64_t{INT64_MAX};
     return header.word <= static_cast<std::uint64_t>(Word::answer) && header.bytes <= most_bytes;
