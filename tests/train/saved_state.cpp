@@ -3,6 +3,7 @@
 #include <weft/train/saved_state.hpp>
 
 #include <weft/optim/sgd.hpp>
+#include <weft/train/saved_model.hpp>
 
 #include <catch2/catch.hpp>
 
@@ -62,6 +63,29 @@ TEST_CASE("a state saved under any strategy goes on under any other with the sam
     load_state(second.strategy, folder.path("one"));
     train_on(second.strategy, 3, 6);
     CHECK(contents_of(second.strategy) == expected);
+  }
+}
+
+TEST_CASE("gradients that were accumulated do not outlive the values that a file brings") {
+  const TemporaryFolder folder;
+  OneDevice<> whole;
+  train_on(whole.strategy, 0, 2);
+  save_state(whole.strategy, folder.path("state"), {});
+  save_model(whole.strategy, folder.path("model"), {});
+  train_on(whole.strategy, 2, 3);
+  const auto expected = contents_of(whole.strategy);
+  for (const bool from_state : {true, false}) {
+    OneDevice<> resumed;
+    load_state(resumed.strategy, folder.path("state"));
+    resumed.strategy.accumulate(DeviceBatch(random_translations(7, 9)));
+    if (from_state) {
+      load_state(resumed.strategy, folder.path("state"));
+    } else {
+      load_model(resumed.strategy, folder.path("model"));
+    }
+    train_on(resumed.strategy, 2, 3);
+    CAPTURE(from_state);
+    CHECK(contents_of(resumed.strategy) == expected);
   }
 }
 
