@@ -123,6 +123,53 @@ TEST_CASE("the first rank's score decides which model is the best, on all ranks"
   }
 }
 
+TEST_CASE("what the first rank finds in the folder ends the call on all ranks, which go on") {
+  const auto folder = TemporaryFolder::in_memory();
+  const auto train_corpus = random_corpus(22, 1), valid_corpus = random_corpus(9, 2);
+  const train::TranslationData corpora(train_corpus, valid_corpus,
+                                       {.unit = data::BatchUnit::sentences, .budget = 6});
+  const auto run = [&](const std::string& path, index_t updates, const auto& f) {
+    std::vector<std::string> said(2);
+    comm::launch_threads(2, patience, [&](ThreadCommunicator& communicator) {
+      Cpu device;
+      DistributedDataParallel<SmallModel, SmallLoss> strategy(
+          device, communicator, small_objective(), optim::Adam(),
+          {.seed = 5, .lanes = 2, .micro_batches = 2});
+      const auto trainer = [&] {
+        return train::Trainer(strategy, corpora, optim::Noam{.d_model = 24, .warmup = 10},
+                              train::RunFolder(path), {.max_updates = updates});
+      };
+      said[static_cast<std::size_t>(communicator.rank())] = f(strategy, trainer);
+    });
+    return said;
+  };
+  const std::string path = folder.path("run");
+  run(path, 2, [](auto&, const auto& made) {
+    auto trainer = made();
+    trainer.run();
+    return std::string();
+  });
+  const std::string holds = path + " holds another run: resume it, or choose another folder";
+  const auto said = run(path, 3, [](auto& strategy, const auto& made) {
+    auto trainer = made();
+    auto message = message_of<Error>([&] { return trainer.run(); });
+    trainer.resume();
+    trainer.run();
+    return text(message, "; ", strategy.state().updates());
+  });
+  CHECK(said ==
+        std::vector<std::string>{text(holds, "; 3"), text("rank 0 failed: ", holds, "; 3")});
+
+  const std::string claimed = folder.path("claimed");
+  train::RunFolder other(claimed);
+  other.claim();
+  for (const auto& message : run(claimed, 1, [](auto&, const auto& made) {
+         return message_of<Error>([&] { return made(); });
+       })) {
+    CHECK(message.find(claimed) != std::string::npos);
+  }
+}
+
 TEST_CASE("ranks that are not to end alike hear of it before the first update") {
   const auto folder = TemporaryFolder::in_memory();
   const auto corpus = random_corpus(22, 1);

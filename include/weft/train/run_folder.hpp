@@ -3,6 +3,8 @@
 //! @file The folder that a training run writes to.
 #pragma once
 
+#include <fcntl.h>
+
 #include <charconv>
 #include <filesystem>
 #include <map>
@@ -15,6 +17,7 @@
 
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
+#include <weft/io/file_descriptor.hpp>
 #include <weft/io/folder_lock.hpp>
 #include <weft/io/unfinished_files.hpp>
 
@@ -108,7 +111,7 @@ class RunFolder {
   //! Keeps the best model of the epochs beside the one that takes its name: that of a run which
   //! ends within an epoch.
   //!
-  //! **Errors.** std::filesystem::filesystem_error.
+  //! **Errors.** std::filesystem::filesystem_error, SystemError.
   void set_best_aside() const {
     if (!std::filesystem::exists(best()) || std::filesystem::exists(best_aside())) return;
     std::error_code failed;
@@ -118,6 +121,9 @@ class RunFolder {
     }
     const std::string part = best_aside() + ".tmp-0-0";
     std::filesystem::copy_file(best(), part, std::filesystem::copy_options::overwrite_existing);
+    io::FileDescriptor copy(::open(part.c_str(), O_RDONLY | O_CLOEXEC));
+    if (!copy.is_open()) throw io::system_error("open", part);
+    io::sync_and_close(copy, part);
     std::filesystem::rename(part, best_aside());
   }
   //! For a run that goes on: what was set aside is the best model again. If no epoch `had_best`,

@@ -96,7 +96,7 @@ class Trainer {
         hooks_(std::move(hooks)),
         stopping_(stopping_options(), {}) {
     static_cast<void>(io::SafetensorsLayout({}, run_metadata()));  // can be written, then
-    if (strategy.is_root()) folder_.claim();
+    in_folder([&] { folder_.claim(); });
     if (settings_.check_finite) check_finite_.emplace();
   }
 
@@ -104,6 +104,8 @@ class Trainer {
   //!
   //! **Errors.** SystemError, FormatError: as `load_state`; FormatError, with both values, also for
   //! a run with other facts. Nothing is changed then, on any rank.
+  //! std::filesystem::filesystem_error where the run was resumed, and its best model cannot take
+  //! its name again.
   void resume() {
     const std::string path = folder_.state();
     const RunPlace saved = try_together(*strategy_, [&] {
@@ -114,7 +116,6 @@ class Trainer {
     });
     load_state(*strategy_, path);
     has_best_ = saved.has_best;
-    if (strategy_->is_root()) folder_.take_best_back(has_best_);
     is_own_folder_ = true;
     skipped_in_a_row_ = 0;
     epoch_ends_ = saved.has_epoch_to_evaluate;
@@ -124,6 +125,9 @@ class Trainer {
     position_ = saved.position;
     epoch_loss_ = saved.epoch_loss;
     stopping_ = EarlyStopping(stopping_options(), saved.stopping);
+    epoch_seconds_ = exposed_seconds_ = 0.0;
+    seen_tokens_ = 0;
+    in_folder([&] { folder_.take_best_back(has_best_); });
   }
 
   //! Runs until something ends it. After an error it goes on where it was: where an epoch's end
@@ -135,7 +139,7 @@ class Trainer {
   //! are not finite.
   Ended run() {
     expect_same_end();
-    if (!is_own_folder_ && strategy_->is_root()) folder_.begin_run();
+    if (!is_own_folder_) in_folder([&] { folder_.begin_run(); });
     is_own_folder_ = true;
     auto loader = data_.loader(strategy_->recipe().seed, position_);
     typename Data::Batch batch;
@@ -299,7 +303,7 @@ class Trainer {
       report_ = evaluate(position_.epoch + 1);
     }
     const EpochReport report = *report_;
-    if (report.best && strategy_->is_root()) folder_.set_best_aside();
+    if (report.best) in_folder([&] { folder_.set_best_aside(); });
     save_models(report);
     ends_within_epoch_ = true;
     report_.reset();
@@ -333,8 +337,17 @@ class Trainer {
     metadata["updates"] = std::to_string(report.updates);
     with_model([&] {
       save_model(*strategy_, folder_.epoch(report.epoch), metadata);
-      if (strategy_->is_root()) folder_.keep_epochs(report.epoch, settings_.averaged_epochs);
+      in_folder([&] { folder_.keep_epochs(report.epoch, settings_.averaged_epochs); });
       if (report.best) save_model(*strategy_, folder_.best(), metadata);
+    });
+  }
+
+  //! Has the first rank work on the folder; its error ends the call on all ranks, which may go on.
+  template <class F>
+  void in_folder(const F& f) {
+    try_together(*strategy_, [&] {
+      if (strategy_->is_root()) f();
+      return true;
     });
   }
 
