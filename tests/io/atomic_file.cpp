@@ -125,14 +125,18 @@ TEST_CASE("behind a symbolic link the file is replaced, not the link") {
              Catch::EndsWith(": No such file or directory"));
 }
 
-TEST_CASE("a private file stays private") {
+TEST_CASE("a private file stays private, and a shared one shared") {
   const TemporaryFolder folder;
   const auto path = folder.write("out", "old");
-  REQUIRE(::chmod(path.c_str(), 0600) == 0);
-  write_file(path, "new");
-  struct stat status {};
-  REQUIRE(::stat(path.c_str(), &status) == 0);
-  CHECK((status.st_mode & 0777) == 0600);
+  for (const mode_t mode : {0600, 0664}) {  // umask mostly takes the group's right away
+    REQUIRE(::chmod(path.c_str(), mode) == 0);
+    const mode_t mask = ::umask(0022);
+    write_file(path, "new");
+    ::umask(mask);
+    struct stat status {};
+    REQUIRE(::stat(path.c_str(), &status) == 0);
+    CHECK((status.st_mode & 0777) == mode);
+  }
 }
 
 TEST_CASE("two writers of one file do not disturb each other; the later commit wins") {

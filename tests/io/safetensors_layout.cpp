@@ -50,6 +50,11 @@ TEST_CASE("names and shapes that no file can have are refused") {
   CHECK(refused({{"\xff", DType::F32, {1}}}) == "safetensors: \"?\" is not UTF-8");
   CHECK(refused({{"a", DType::F32, {INT64_MAX, 2}}}) ==
         text("safetensors: tensor \"a\" cannot have the shape (", INT64_MAX, ", 2)"));
+  constexpr std::int64_t most =
+      INT64_MAX / 8;  // bits that a tensor may have: nine have too many bytes
+  Entries many;
+  for (const char name : std::string("abcdefghi")) many.push_back({{name}, DType::I8, {most}});
+  CHECK(refused(many) == text("safetensors: tensor \"i\" cannot have the shape (", most, ")"));
   const SafetensorsLayout layout({}, {});
   CHECK(message_of<ArgumentError>([&] { return layout.begin("a"); }) ==
         "safetensors: no tensor is called \"a\"");

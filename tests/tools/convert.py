@@ -250,6 +250,18 @@ class Torch(WithFolder):
         self.assertEqual(caught.exception.filename, os.path.realpath(out))
         self.assertEqual(list(self.folder.iterdir()), [])
 
+    def test_a_file_keeps_its_mode_and_its_writer_passes_what_a_dead_one_left(self):
+        out = self.folder / "out"
+        out.write_bytes(b"old")
+        out.chmod(0o640)
+        left = self.folder / f"out.tmp-{os.getpid()}-0"
+        left.write_bytes(b"left")
+        convert_files.replace(str(out), [b"n", b"ew"])
+        self.assertEqual(out.read_bytes(), b"new")
+        self.assertEqual(out.stat().st_mode & 0o777, 0o640)
+        self.assertEqual(left.read_bytes(), b"left")
+        self.assertEqual(set(self.folder.iterdir()), {out, left})
+
     def test_options_that_make_no_sense_are_refused(self):
         path = DATA / "nn_transformer.torch.safetensors"
         self.assertIn("should be NAME=PYTORCH'S NAME",

@@ -3,13 +3,15 @@
 """Files of tensors as tools/convert reads and writes them: safetensors, in float32."""
 import contextlib
 import io
+import itertools
 import json
 import math
 import os
 import pathlib
+import stat
 import struct
 import sys
-from typing import Dict, Iterable, Iterator, List, NamedTuple, Tuple
+from typing import BinaryIO, Dict, Iterable, Iterator, List, NamedTuple, Tuple
 
 Shape = Tuple[int, ...]
 
@@ -156,17 +158,27 @@ def replace(path: str, parts: Iterable[bytes]) -> None:
     path = os.path.realpath(path)
     if os.path.lexists(path) and not os.path.isfile(path):
         raise Refused(f"{path}: is no regular file")
-    part = f"{path}.tmp-{os.getpid()}-0"
-    with named(path), open(part, "xb") as file:
+    with named(path), begin(path) as file:
         try:
             for data in parts:
                 file.write(data)
             file.flush()
             os.fsync(file.fileno())
-            os.replace(part, path)
+            os.replace(file.name, path)
         except BaseException:
-            os.unlink(part)
+            os.unlink(file.name)
             raise
+
+
+def begin(path: str) -> BinaryIO:
+    """A new file beside `path`, for those who may read and write that."""
+    for number in itertools.count():
+        with contextlib.suppress(FileExistsError):  # left by a process of the same number
+            file = open(f"{path}.tmp-{os.getpid()}-{number}", "xb")
+            break
+    with contextlib.suppress(OSError):  # there is no old one, or the file system has no modes
+        os.fchmod(file.fileno(), stat.S_IMODE(os.stat(path).st_mode))
+    return file
 
 
 def refuse(path: str, faults: List[str]) -> None:

@@ -55,6 +55,8 @@ class AtomicFile {
     }
     if (exists) check_target(status);
     open_temporary(exists ? status.st_mode & 0777 : 0666);
+    // What umask took away; not where a file system has no modes.
+    if (exists) static_cast<void>(::fchmod(file_.get(), status.st_mode & 0777));
   }
 
   AtomicFile(const AtomicFile&) = delete;

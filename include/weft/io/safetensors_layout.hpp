@@ -47,7 +47,8 @@ class SafetensorsLayout {
     index_t end = 0;
     for (TensorEntry& tensor : tensors_) {
       const auto bytes = bytes_of(tensor.dtype, tensor.shape);
-      if (!bytes || tensor.shape.size() > detail::HeaderLimits::extents) {
+      if (!bytes || *bytes > INT64_MAX - end ||
+          tensor.shape.size() > detail::HeaderLimits::extents) {
         throw ArgumentError(text("safetensors: tensor ", detail::in_quotes(tensor.name),
                                  " cannot have the shape ", detail::to_text(tensor.shape)));
       }
