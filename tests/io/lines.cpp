@@ -48,6 +48,9 @@ TEST_CASE("a byte order mark is dropped at the start of the file and nowhere els
                                 "b")) == Lines{"a",
                                                "\xEF\xBB\xBF"
                                                "b"});
+  const std::string long_line(65535, 'a'), marked = "\xEF\xBB\xBF";  // a buffer with its end
+  CHECK(read_lines(folder.write("t", long_line + "\n" + marked + "b")) ==
+        Lines{long_line, marked + "b"});
 }
 
 TEST_CASE("lines longer and shorter than the reader's buffer come out whole") {
