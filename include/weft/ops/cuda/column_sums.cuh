@@ -35,7 +35,7 @@ __device__ inline float& sum_of(float& total, int) { return total; }
 __device__ inline float& sum_of(simd::Four& total, int i) { return total.v[i]; }
 
 //! Adds what the eight warps of a block have for their columns, in the order of the warps. The
-//! first warp has the sum.
+//! first warp has the sum. Between two calls lies a barrier.
 template <int Width, class Sum>
 __device__ void add_warps(Sum& total) {
   __shared__ float parts[Width][rows_at_once][32];
@@ -50,7 +50,6 @@ __device__ void add_warps(Sum& total) {
       }
     }
   }
-  __syncthreads();  // the next sums may be written
 }
 
 //! A block for the columns of 32 lanes in 256 rows: eight warps take rows in turn, and their sums
