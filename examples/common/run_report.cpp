@@ -15,6 +15,7 @@ RunReport::RunReport(std::string path, std::string title, std::string command, s
 }
 
 void RunReport::after_update(const weft::train::UpdateReport& update) {
+  if (path_.empty()) return;
   const auto at = static_cast<double>(update.update);
   const auto& loss = update.step.loss;
   if (loss.tokens.value() > 0) {
@@ -24,6 +25,7 @@ void RunReport::after_update(const weft::train::UpdateReport& update) {
 }
 
 void RunReport::after_epoch(const weft::train::EpochReport& epoch) {
+  if (path_.empty()) return;
   const auto at = static_cast<double>(epoch.updates);
   valid_loss_.emplace_back(at, epoch.valid_loss);
   if (epoch.valid_score) scores_.emplace_back(at, *epoch.valid_score);

@@ -6,11 +6,11 @@
 #include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
 #include <weft/data/words.hpp>
+#include <weft/io/input_file.hpp>
 
 #include <nlohmann/json.hpp>
 
 #include <cstddef>
-#include <fstream>
 #include <map>
 #include <span>
 #include <string>
@@ -26,9 +26,7 @@ class Pieces {
   //! `vocabulary` - 1, and "<unk>" one.
   Pieces(const std::string& path, weft::index_t vocabulary)
       : names_(static_cast<std::size_t>(vocabulary), unknown_name) {
-    std::ifstream file(path);
-    if (!file) throw weft::SystemError(weft::text("cannot read ", path));
-    const auto json = nlohmann::json::parse(file, nullptr, false);
+    const auto json = nlohmann::json::parse(weft::io::read_file(path), nullptr, false);
     if (!json.is_object()) throw weft::FormatError(weft::text(path, ": is not a JSON object"));
     for (const auto& [name, number] : json.items()) {
       if (!number.is_number_integer() || number < 0 || number >= vocabulary) {
