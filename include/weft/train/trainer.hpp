@@ -84,8 +84,8 @@ class Trainer {
  public:
   //! `folder` holds what is saved; the first rank claims it.
   //!
-  //! **Errors.** SystemError if another run holds the folder; ArgumentError for metadata or facts
-  //! that are not UTF-8.
+  //! **Errors.** SystemError if another run holds the folder, CommunicatorAborted on the other ranks
+  //! then; ArgumentError for metadata or facts that are not UTF-8.
   Trainer(Strategy& strategy, const Data& data, Schedule schedule, RunFolder folder,
           TrainerSettings settings, TrainerHooks hooks = {})
       : strategy_(&strategy),
