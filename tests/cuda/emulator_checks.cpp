@@ -402,9 +402,20 @@ TEST_CASE("what a warpgroup would multiply wrongly is refused") {
              Catch::Contains("with bits that are none"));
 }
 
-TEST_CASE("a kernel that stops itself ends the program") {
-  const Words words(1);
-  CHECK_THAT(refusal("trap;\n", words.data(), 1), Catch::Contains("stops itself"));
+TEST_CASE("a kernel that stops itself ends where it does") {
+  const Words words(64);
+  words.fill(std::vector<std::uint32_t>(64));
+  const std::string one = "mov.u32 %r5, 1;\n";
+  const std::string body =
+      one + "setp.eq.s32 %p1, %r1, 5;\n@%p1 trap;\nst.global.u32 [%rd1], %r5;\n";
+  std::string where;
+  try {
+    run(body, words.data(), 32);
+  } catch (const Fault& fault) {
+    where = fault.where;
+  }
+  CHECK_THAT(where, Catch::Contains("thread 5 of block (0, 0, 0)") && Catch::Contains("trap"));
+  CHECK(words.data()[0] == 0);
 }
 
 TEST_CASE("atomics have an order, and what is read beside them has none") {

@@ -22,6 +22,7 @@ namespace weft::detail {
 inline void expect_success(cublasStatus_t status, const char* attempted,
                            Place where = Place::here()) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
+  expect_no_fault(attempted, where);
   throw CudaError(text(attempted, ": cuBLASLt says ", cublasLtGetStatusString(status)), where);
 }
 

@@ -467,7 +467,10 @@ inline void Cuda::find_code() {
   const cudaError_t status =
       cudaFuncGetAttributes(&attributes, detail::block_a_row<CudaLanes<256>, detail::NothingRow>);
   has_wgmma_ = attributes.maxThreadsPerBlock == detail::NothingRow::threads_with_wgmma;
-  if (status == cudaSuccess) return;
+  const bool lacks_code = status == cudaErrorNoKernelImageForDevice ||
+                          status == cudaErrorInvalidDeviceFunction ||
+                          status == cudaErrorInvalidPtx || status == cudaErrorUnsupportedPtxVersion;
+  if (!lacks_code) return detail::expect_success(status, "loading kernels");
   cudaDeviceProp gpu{};
   cudaGetDeviceProperties(&gpu, gpu_);
   cudaGetLastError();

@@ -9,6 +9,7 @@
 #include <weft/device/cuda_lanes.cuh>
 #include <weft/device/cuda_quad_lanes.cuh>
 #include <weft/device/cuda_rows.cuh>
+#include <weft/device/kernel_name.cuh>
 
 namespace weft::detail {
 
@@ -24,12 +25,6 @@ template <class F>
 inline constexpr bool ends_in_quads = requires {
   requires F::ends_in_quads;
 };
-
-//! What a kernel is called in messages: the type of what it runs.
-template <class F>
-constexpr const char* name_of_kernel() {
-  return __PRETTY_FUNCTION__;
-}
 
 template <class Lanes, class Device, class F>
 void launch_warps(Device& device, index_t n, const F& f) {

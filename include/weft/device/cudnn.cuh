@@ -32,6 +32,7 @@ namespace weft::detail {
 inline void expect_success(cudnnStatus_t status, const char* attempted,
                            Place where = Place::here()) {
   if (status == CUDNN_STATUS_SUCCESS) return;
+  expect_no_fault(attempted, where);
   throw CudaError(text(attempted, ": cuDNN says ", cudnnGetErrorString(status)), where);
 }
 

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "fault.hpp"
 #include "memory.hpp"
 #include "products.hpp"
 #include "queue.hpp"
@@ -38,6 +39,7 @@ extern "C" {
 
 const char* cublasLtGetStatusString(cublasStatus_t) { return "refused by the emulated GPU"; }
 cublasStatus_t cublasLtCreate(cublasLtHandle_t* made) {
+  if (emulator::has_faulted()) return CUBLAS_STATUS_NOT_INITIALIZED;
   *made = reinterpret_cast<cublasLtHandle_t>(new char);
   return CUBLAS_STATUS_SUCCESS;
 }
@@ -103,6 +105,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t product, co
                               cublasLtMatrixLayout_t of_b, const void* beta, const void*,
                               cublasLtMatrixLayout_t, void* d, cublasLtMatrixLayout_t of_d,
                               const cublasLtMatmulAlgo_t*, void*, size_t, cudaStream_t stream) {
+  if (emulator::has_faulted()) return CUBLAS_STATUS_EXECUTION_FAILED;
   if (!emulator::fits(of(product), of(of_a), of(of_b), of(of_d)))
     return CUBLAS_STATUS_INVALID_VALUE;
   emulator::queue(

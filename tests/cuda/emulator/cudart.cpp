@@ -7,6 +7,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -19,6 +20,7 @@
 #include <vector>
 
 #include "decode.hpp"
+#include "fault.hpp"
 #include "graphs.hpp"
 #include "launch.hpp"
 #include "memory.hpp"
@@ -39,6 +41,9 @@ cudaError_t said(cudaError_t status) {
   if (status != cudaSuccess) last_error = status;
   return status;
 }
+
+//! What a call says that has done its work: after a fault all fail.
+cudaError_t done() { return said(emulator::has_faulted() ? cudaErrorLaunchFailure : cudaSuccess); }
 
 constexpr std::size_t shared_unasked = 48 * 1024;
 
@@ -98,7 +103,12 @@ std::function<void()> task_of(const Entry& entry, dim3 blocks, dim3 threads, std
                 kernel.parameter_bytes[i]);
   }
   return [&kernel, blocks, threads, shared, copies, gpu] {
-    emulator::run_kernel(kernel, triple(blocks), triple(threads), shared, copies->data(), gpu);
+    try {
+      emulator::run_kernel(kernel, triple(blocks), triple(threads), shared, copies->data(), gpu);
+    } catch (const emulator::Fault& fault) {
+      std::fprintf(stderr, "emulated GPU: a kernel stops itself; %s\n", fault.where.c_str());
+      emulator::has_faulted() = true;
+    }
   };
 }
 
@@ -117,7 +127,12 @@ cudaError_t launch(const void* function, dim3 blocks, dim3 threads, void** argum
                   {function, [entry, gpu](dim3 grid, dim3 block, std::size_t bytes, void** given) {
                      return task_of(*entry, grid, block, bytes, given, gpu);
                    }});
-  return cudaSuccess;
+  static const bool is_blocking = [] {
+    const char* const asked = std::getenv("CUDA_LAUNCH_BLOCKING");
+    return asked != nullptr && std::strcmp(asked, "1") == 0;
+  }();
+  if (is_blocking && stream->recording == nullptr) emulator::Stream::reach(stream->here());
+  return done();
 }
 
 struct Configuration {
@@ -211,10 +226,22 @@ cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* config, const void* fu
 
 // Errors.
 
-const char* cudaGetErrorName(cudaError_t) { return "an error of the emulated GPU"; }
-const char* cudaGetErrorString(cudaError_t) { return "refused by the emulated GPU"; }
-cudaError_t cudaGetLastError() { return std::exchange(last_error, cudaSuccess); }
-cudaError_t cudaPeekAtLastError() { return last_error; }
+const char* cudaGetErrorName(cudaError_t error) {
+  return error == cudaErrorLaunchFailure ? "cudaErrorLaunchFailure"
+                                         : "an error of the emulated GPU";
+}
+const char* cudaGetErrorString(cudaError_t error) {
+  return error == cudaErrorLaunchFailure ? "unspecified launch failure"
+                                         : "refused by the emulated GPU";
+}
+cudaError_t cudaGetLastError() {
+  done();
+  return std::exchange(last_error, cudaSuccess);
+}
+cudaError_t cudaPeekAtLastError() {
+  done();
+  return last_error;
+}
 
 // GPUs.
 
@@ -256,7 +283,7 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int gpu) {
 }
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   *free = *total = std::size_t{1} << 33;
-  return cudaSuccess;
+  return done();
 }
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
   switch (attribute) {
@@ -306,52 +333,52 @@ cudaError_t cudaMalloc(void** memory, size_t bytes) {
   *memory = emulator::Memory::of_all().allocate(bytes, current_gpu);
   if (*memory == nullptr) return cudaErrorMemoryAllocation;
   ++segments;
-  return cudaSuccess;
+  return done();
 }
 //! That it waits for the GPU no document promises.
 cudaError_t cudaFree(void* memory) {
   if (is_recording) return cudaErrorStreamCaptureUnsupported;
   if (emulator::Memory::of_all().free(memory)) --segments;
-  return cudaSuccess;
+  return done();
 }
 cudaError_t cudaMallocHost(void** memory, size_t bytes) {
   *memory = std::malloc(bytes);
-  return *memory == nullptr ? cudaErrorMemoryAllocation : cudaSuccess;
+  return *memory == nullptr ? cudaErrorMemoryAllocation : done();
 }
 cudaError_t cudaFreeHost(void* memory) {
   emulator::Stream::reach_all();
   std::free(memory);
-  return cudaSuccess;
+  return done();
 }
 
 // Streams and events.
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   *stream = new CUstream_st(current_gpu);
-  return cudaSuccess;
+  return done();
 }
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
   delete stream;
-  return cudaSuccess;
+  return done();
 }
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   if (stream->recording != nullptr) return cudaErrorStreamCaptureUnsupported;
   emulator::Stream::reach(stream->here());
-  return cudaSuccess;
+  return done();
 }
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned) {
   if (stream->recording != nullptr) return cudaErrorStreamCaptureUnsupported;
   stream->wait_for(event->place);
-  return cudaSuccess;
+  return done();
 }
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
   *event = new CUevent_st{.gpu = current_gpu};
-  return cudaSuccess;
+  return done();
 }
 cudaError_t cudaEventCreate(cudaEvent_t* event) { return cudaEventCreateWithFlags(event, 0); }
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
   delete event;
-  return cudaSuccess;
+  return done();
 }
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   if (stream->gpu() != current_gpu || stream->gpu() != event->gpu) {
@@ -360,22 +387,22 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   if (stream->recording != nullptr) return cudaErrorStreamCaptureUnsupported;
   event->place = stream->here();
   event->queries = 0;
-  return cudaSuccess;
+  return done();
 }
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   emulator::Stream::reach(event->place);
-  return cudaSuccess;
+  return done();
 }
 //! A host that asks at once, or once more, is early; who asks again and again is answered.
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   constexpr int early = 8;
   const bool is_reached = event->queries++ < early ? emulator::Stream::has_reached(event->place)
                                                    : emulator::Stream::try_to_reach(event->place);
-  return said(is_reached ? cudaSuccess : cudaErrorNotReady);
+  return is_reached || emulator::has_faulted() ? done() : said(cudaErrorNotReady);
 }
 cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t, cudaEvent_t) {
   *milliseconds = 0.0f;
-  return cudaSuccess;
+  return done();
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpyKind,
@@ -387,7 +414,7 @@ cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t bytes, cudaMemcpy
     node.to_gpu = emulator::Memory::of_all().gpu_of(to);
     node.from_gpu = emulator::Memory::of_all().gpu_of(from);
   }
-  return cudaSuccess;
+  return done();
 }
 cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stream) {
   emulator::queue(*stream, [=] {
@@ -395,7 +422,7 @@ cudaError_t cudaMemsetAsync(void* to, int value, size_t bytes, cudaStream_t stre
     std::memset(to, value, bytes);
     emulator::Memory::of_all().written(to, bytes);
   });
-  return cudaSuccess;
+  return done();
 }
 
 // Graphs.
@@ -404,12 +431,12 @@ cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode) {
   if (stream->recording != nullptr) return cudaErrorStreamCaptureUnsupported;
   stream->recording = new CUgraph_st;
   is_recording = true;
-  return cudaSuccess;
+  return done();
 }
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
   *graph = static_cast<CUgraph_st*>(std::exchange(stream->recording, nullptr));
   is_recording = false;
-  return *graph == nullptr ? cudaErrorInvalidValue : cudaSuccess;
+  return *graph == nullptr ? cudaErrorInvalidValue : done();
 }
 cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatus* status,
                                      unsigned long long*, cudaGraph_t*,
@@ -421,26 +448,26 @@ cudaError_t cudaStreamGetCaptureInfo(cudaStream_t stream, cudaStreamCaptureStatu
   node = nodes.empty() ? nullptr : reinterpret_cast<cudaGraphNode_t>(&nodes.back());
   *last = &node;
   *count = nodes.empty() ? 0 : 1;
-  return cudaSuccess;
+  return done();
 }
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* runnable, cudaGraph_t graph, unsigned long long) {
   if (std::getenv("EMULATED_NO_GRAPHS") != nullptr) return cudaErrorMemoryAllocation;
   *runnable = new CUgraphExec_st(*graph);
-  return cudaSuccess;
+  return done();
 }
-cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) { return cudaSuccess; }
+cudaError_t cudaGraphUpload(cudaGraphExec_t, cudaStream_t) { return done(); }
 cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
   delete graph;
-  return cudaSuccess;
+  return done();
 }
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t runnable) {
   delete runnable;
-  return cudaSuccess;
+  return done();
 }
 cudaError_t cudaGraphLaunch(cudaGraphExec_t runnable, cudaStream_t stream) {
   if (stream->gpu() != current_gpu) return cudaErrorInvalidResourceHandle;
   runnable->launch(*stream);
-  return cudaSuccess;
+  return done();
 }
 cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t runnable, cudaGraphNode_t given,
                                              const cudaKernelNodeParams* now) {
@@ -452,7 +479,7 @@ cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t runnable, cudaGraph
   }
   runnable->tasks[node->number] = node->kernel.with_arguments(
       now->gridDim, now->blockDim, now->sharedMemBytes, now->kernelParams);
-  return cudaSuccess;
+  return done();
 }
 cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t runnable, cudaGraphNode_t given,
                                                void* to, const void* from, size_t bytes,
@@ -464,7 +491,7 @@ cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t runnable, cudaGra
     return cudaErrorInvalidValue;
   }
   runnable->tasks[node->number] = emulator::copy_of(to, from, bytes);
-  return cudaSuccess;
+  return done();
 }
 
 // Kernels.
@@ -476,16 +503,16 @@ cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* fu
   attributes->sharedSizeBytes = entry->kernel->static_shared_bytes;
   attributes->maxThreadsPerBlock = static_cast<int>(entry->kernel->most_threads);
   attributes->ptxVersion = attributes->binaryVersion = entry->kernel->architecture;
-  return cudaSuccess;
+  return done();
 }
 cudaError_t cudaFuncSetAttribute(const void* function, cudaFuncAttribute attribute, int value) {
   Entry* const entry = entry_of(function);
   if (entry == nullptr) return cudaErrorInvalidDeviceFunction;
-  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
+  if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return done();
   if (static_cast<std::size_t>(value) + entry->kernel->static_shared_bytes > shared_at_most())
     return cudaErrorInvalidValue;
   shared_allowed(*entry) = static_cast<std::size_t>(value);
-  return cudaSuccess;
+  return done();
 }
 
 }  // extern "C"

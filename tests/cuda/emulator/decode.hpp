@@ -509,7 +509,9 @@ class Decoder {
     } else if (name == "ret" || name == "exit") {
       now.flow = Flow::leave;
     } else if (name == "trap") {
-      now.run = [](Warp& warp, const Instruction&, Mask) { warp.refuse("stops itself", 0); };
+      now.run = [](Warp& warp, const Instruction&, Mask lanes) {
+        warp.stop(static_cast<unsigned>(std::countr_zero(lanes)));
+      };
     } else if (name == "bar.sync" && operands.size() == 1 && operands[0] == "0") {
       now.flow = Flow::barrier;
     } else if (name == "bar.red.or.pred" && operands.size() == 3 && operands[1] == "0") {

@@ -10,6 +10,7 @@
 #include <mutex>
 #include <utility>
 
+#include "fault.hpp"
 #include "memory.hpp"
 
 namespace {
@@ -20,6 +21,9 @@ struct Physical {
   CUdeviceptr mapped = 0;  // 0: nowhere
   bool reached = false;
 };
+
+//! What a call says that has done its work: after a fault all fail.
+CUresult done() { return emulator::has_faulted() ? CUDA_ERROR_LAUNCH_FAILED : CUDA_SUCCESS; }
 
 std::mutex mutex;  // of what follows
 std::map<CUmemGenericAllocationHandle, Physical> created;
@@ -43,7 +47,7 @@ CUresult for_pages(CUdeviceptr address, size_t bytes, const F& f) {
     Physical* const memory = at(address + done);
     if (memory == nullptr || !f(address + done, *memory)) return CUDA_ERROR_INVALID_VALUE;
   }
-  return CUDA_SUCCESS;
+  return done();
 }
 
 }  // namespace
@@ -53,19 +57,19 @@ extern "C" {
 CUresult cuMemGetAllocationGranularity(size_t* bytes, const CUmemAllocationProp*,
                                        CUmemAllocationGranularity_flags) {
   *bytes = page_bytes;
-  return CUDA_SUCCESS;
+  return done();
 }
 CUresult cuMemAddressReserve(CUdeviceptr* address, size_t bytes, size_t, CUdeviceptr,
                              unsigned long long) {
   if (bytes == 0 || bytes % page_bytes != 0) return CUDA_ERROR_INVALID_VALUE;
   *address = reinterpret_cast<CUdeviceptr>(emulator::Memory::of_all().reserve(bytes));
-  return *address == 0 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+  return *address == 0 ? CUDA_ERROR_OUT_OF_MEMORY : done();
 }
 CUresult cuMemAddressFree(CUdeviceptr address, size_t) {
   if (!emulator::Memory::of_all().free_addresses(address)) {
     emulator::end("emulated GPU: addresses are freed while they have memory");
   }
-  return CUDA_SUCCESS;
+  return done();
 }
 //! `EMULATED_PAGES`: how many there are.
 CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes,
@@ -78,7 +82,7 @@ CUresult cuMemCreate(CUmemGenericAllocationHandle* handle, size_t bytes,
   }
   created[*handle = ++last] = {wanted->location.id};
   emulator::Memory::of_all().physical_pages = created.size();
-  return CUDA_SUCCESS;
+  return done();
 }
 CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
   const std::lock_guard lock(mutex);
@@ -86,7 +90,7 @@ CUresult cuMemRelease(CUmemGenericAllocationHandle handle) {
   if (found == created.end() || found->second.mapped != 0) return CUDA_ERROR_INVALID_VALUE;
   created.erase(found);
   emulator::Memory::of_all().physical_pages = created.size();
-  return CUDA_SUCCESS;
+  return done();
 }
 CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
                   CUmemGenericAllocationHandle handle, unsigned long long) {
@@ -98,7 +102,7 @@ CUresult cuMemMap(CUdeviceptr address, size_t bytes, size_t offset,
   }
   found->second.mapped = address;
   found->second.reached = false;
-  return CUDA_SUCCESS;
+  return done();
 }
 CUresult cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc* access,
                         size_t count) {

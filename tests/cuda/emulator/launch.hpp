@@ -48,6 +48,8 @@ inline void run_block(Block& block, std::vector<Warp>& warps) {
 }
 
 //! Runs a kernel. Ends the program at what a GPU would fault at.
+//!
+//! **Errors.** Fault if the kernel stops itself.
 inline void run_kernel(const Kernel& kernel, Triple blocks, Triple threads,
                        std::size_t shared_bytes, const std::byte* parameters, int gpu) {
   const unsigned count = threads.x * threads.y * threads.z;

@@ -4,7 +4,8 @@
 //!
 //! What is queued runs when the host, or a stream that the host waits for, waits for it. So what
 //! reads before it has waited finds the bytes of before, always and not once in a thousand runs.
-//! Only where the host waits for a kernel that waits for another rank do all streams go on.
+//! Only where the host waits for a kernel that waits for another rank do all streams go on. After a
+//! fault nothing runs.
 #pragma once
 
 #include <chrono>
@@ -16,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "fault.hpp"
 #include "statements.hpp"
 
 namespace emulator {
@@ -139,7 +141,7 @@ class Stream {
 
   //! Does the first task, if there is one. Whether it is done.
   bool step() {
-    if (tasks_.empty() || !tasks_.front()()) return false;
+    if (tasks_.empty() || !(has_faulted() || tasks_.front()())) return false;
     tasks_.pop_front();
     ++done_;
     return true;

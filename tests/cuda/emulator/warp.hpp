@@ -13,6 +13,7 @@
 
 #include "block.hpp"
 #include "counts.hpp"
+#include "fault.hpp"
 #include "program.hpp"
 #include "statements.hpp"
 #include "touch.hpp"
@@ -121,15 +122,21 @@ class Warp {
 
   //! Ends the program's run: a GPU would do anything.
   [[noreturn]] void refuse(const std::string& what, unsigned lane) const {
-    const unsigned thread = number_ * warp_size + lane;
-    const Triple block = block_->number;
-    end("emulated GPU: " + what + "; thread " + std::to_string(thread) + " of block (" +
-        std::to_string(block.x) + ", " + std::to_string(block.y) + ", " + std::to_string(block.z) +
-        ") in " + block_->kernel->name + ", at " +
-        std::string(current_ == nullptr ? "" : current_->text));
+    end("emulated GPU: " + what + "; " + place(lane));
   }
 
+  //! Ends the kernel: it stops itself.
+  [[noreturn]] void stop(unsigned lane) const { throw Fault{place(lane)}; }
+
  private:
+  //! Where a lane is.
+  [[nodiscard]] std::string place(unsigned lane) const {
+    const Triple block = block_->number;
+    return "thread " + std::to_string(thread(lane)) + " of block (" + std::to_string(block.x) +
+           ", " + std::to_string(block.y) + ", " + std::to_string(block.z) + ") in " +
+           block_->kernel->name + ", at " + std::string(current_ == nullptr ? "" : current_->text);
+  }
+
   //! Lanes that are at the same instruction.
   struct Group {
     std::uint32_t next;

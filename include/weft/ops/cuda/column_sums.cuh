@@ -9,6 +9,7 @@
 #include <weft/core/simd_quad.hpp>
 #include <weft/device/cuda.cuh>
 #include <weft/device/cuda_quads.cuh>
+#include <weft/device/kernel_name.cuh>
 #include <weft/ops/column_sums.hpp>
 #include <weft/tensor/tensor.hpp>
 
