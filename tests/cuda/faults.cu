@@ -1,8 +1,8 @@
 // SPDX-FileCopyrightText: 2026 The weft authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// Kernels that fault. A process cannot use a GPU after that, so a test here runs this program once
-// more for a hidden test, which prints what it caught.
+// GPUs that cannot be used, or no more. After a fault a process has none, so a test here runs this
+// program once more for a hidden test, which prints what it caught.
 #include <weft/cuda.cuh>
 
 #include <array>
@@ -73,6 +73,31 @@ void embed(Cuda& device, token_t word) {
 }
 
 }  // namespace
+
+TEST_CASE("a machine says what it lacks", "[.][emulated]") {
+  const auto lack_with = [](const char* variable, const char* value) {
+    setenv(variable, value, 1);
+    std::string lack;
+    try {
+      Cuda device;
+    } catch (const CudaError& error) {
+      lack = error.what();
+    }
+    unsetenv(variable);
+    return lack;
+  };
+  CHECK_THAT(lack_with("EMULATED_DRIVER", "0"), Catch::Contains("there is no NVIDIA driver"));
+  CHECK_THAT(lack_with("EMULATED_DRIVER", "11080"),
+             Catch::Contains("the NVIDIA driver serves CUDA 11.8, the program was compiled with "
+                             "CUDA 1") &&
+                 Catch::Contains(": install a newer driver"));
+  CHECK_THAT(lack_with("EMULATED_NO_GPU", "1"), Catch::Contains("looking for GPUs: "));
+  CHECK_THAT(lack_with("EMULATED_NO_CODE", "1"),
+             Catch::Contains("GPU 0 (an emulated GPU): ") &&
+                 Catch::Contains(". Compile for it: nvcc -gencode arch=compute_90,code=sm_90, with "
+                                 "Meson -Dgpu_architectures=90"));
+  CHECK(lack_with("EMULATED_NOTHING", "1") == "");
+}
 
 TEST_CASE("a word is embedded and waited for", "[.]") {
   Cuda device;

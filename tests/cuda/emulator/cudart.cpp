@@ -245,13 +245,16 @@ cudaError_t cudaPeekAtLastError() {
 
 // GPUs.
 
+//! `EMULATED_DRIVER`: which version of CUDA it serves.
 cudaError_t cudaDriverGetVersion(int* version) {
-  *version = CUDART_VERSION;
+  const char* const serves = std::getenv("EMULATED_DRIVER");
+  *version = serves == nullptr ? CUDART_VERSION : std::atoi(serves);
   return cudaSuccess;
 }
+//! `EMULATED_NO_GPU`: there is none.
 cudaError_t cudaGetDeviceCount(int* count) {
-  *count = emulator::gpus();
-  return cudaSuccess;
+  *count = std::getenv("EMULATED_NO_GPU") == nullptr ? emulator::gpus() : 0;
+  return said(*count == 0 ? cudaErrorNoDevice : cudaSuccess);
 }
 cudaError_t cudaGetDevice(int* gpu) {
   *gpu = current_gpu;
@@ -496,7 +499,9 @@ cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t runnable, cudaGra
 
 // Kernels.
 
+//! `EMULATED_NO_CODE`: the program was compiled for other GPUs.
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* attributes, const void* function) {
+  if (std::getenv("EMULATED_NO_CODE") != nullptr) return said(cudaErrorNoKernelImageForDevice);
   const Entry* const entry = entry_of(function);
   if (entry == nullptr) return cudaErrorInvalidDeviceFunction;
   *attributes = {};
