@@ -262,11 +262,64 @@ TEST_CASE("a pipeline that cannot run is refused with what it lacks") {
             needs);
 }
 
+TEST_CASE("stages that a rank has apart in one block are refused on all ranks") {
+  using First = nn::Sequential<PipeEmbedding, PipeLayer>;
+  using Model = Pipe<Interleaved<2, 2>, First, PipeNorm, PipeNorm, PipeLayer>;
+  std::vector<std::string> said(2);
+  comm::launch_threads(2, patience, [&](ThreadCommunicator& communicator) {
+    Cpu cpu;
+    const Model model(First(PipeEmbedding(small_vocabulary, 24, 0.2f), PipeLayer()), {}, {}, {});
+    said[static_cast<std::size_t>(communicator.rank())] = message_of<ArgumentError>([&] {
+      PipelineParallel<Model, PipeLoss<false>> strategy(
+          cpu, communicator,
+          parallel::Objective<Model, PipeLoss<false>>(model, nn::LabelSmoothing(0.1f), 5),
+          optim::Adam(), recipe_of(1, 2));
+      return strategy.rank();
+    });
+  });
+  CHECK(said[1] == said[0]);
+  CHECK_THAT(said[0], Catch::StartsWith("the stages of rank "));
+}
+
 namespace {
 
-//! A layer that fails once, in the third micro-batch of an update.
-struct Failing {
-  std::shared_ptr<int> calls = std::make_shared<int>(0);
+//! The order in which rank 0 of two works on so many sentences, in micro-batches of which there are
+//! eight.
+std::string order_of_first_rank(index_t sentences) {
+  std::string order;
+  comm::launch_threads(2, patience, [&](ThreadCommunicator& communicator) {
+    Cpu cpu;
+    using Model = std::remove_cvref_t<decltype(std::declval<Small<2, false>>().model())>;
+    PipelineParallel<Model, PipeLoss<false>> strategy(
+        cpu, communicator, small_pipe_objective<GPipe<1>, 2>(), optim::Adam(), recipe_of(1, 8),
+        parallel::table_of<OneForwardOneBackward<8>, 2>.view());
+    parallel::Trace trace;
+    strategy.record(&trace);
+    const auto batch = random_translations(sentences, 1);
+    (void)strategy.step(WordsBatch(batch), 0.002);
+    if (communicator.rank() > 0) return;
+    for (const parallel::TraceEvent& event : trace) {
+      order += event.action.work() == parallel::Work::forward ? 'F' : 'B';
+      order += std::to_string(event.action.micro_batch());
+    }
+  });
+  return order;
+}
+
+}  // namespace
+
+TEST_CASE("a batch of few sentences takes the first turns of the table") {
+  CHECK(order_of_first_rank(8) == "F0F1B0F2B1F3B2F4B3F5B4F6B5F7B6B7");
+  CHECK(order_of_first_rank(3) == "F0F1B0F2B1B2");
+  CHECK(order_of_first_rank(1) == "F0B0");
+}
+
+namespace {
+
+//! A layer that counts its forward passes, and fails in one of them.
+struct Counting {
+  std::shared_ptr<std::atomic<int>> calls = std::make_shared<std::atomic<int>>(0);
+  int fails_in = 0;  // 0: in none
 
   template <class Self, class Visit>
   static constexpr void members(Self&, Visit&&) {}
@@ -277,7 +330,7 @@ struct Failing {
   template <class D>
   [[nodiscard]] nn::Result<Rows<pipe_channels, D>, Saved<D>> forward(
       nn::Context<D>&, const Rows<pipe_channels, D>& x) const {
-    if (++*calls == 3) throw DataError("the third micro-batch");
+    if (++*calls == fails_in) throw DataError("the third micro-batch");
     return {x, {}};
   }
   template <class D>
@@ -289,15 +342,41 @@ struct Failing {
 
 }  // namespace
 
+TEST_CASE("stages compute again what their rank would have to keep") {
+  // How often the first and the last of two stages compute the forward of eight micro-batches.
+  const auto forwards = [](Recompute recompute) {
+    using First = nn::Sequential<PipeEmbedding, PipeLayer, Counting>;
+    using Last = nn::Sequential<Counting, PipeNorm>;
+    using Model = Pipe<OneForwardOneBackward<8>, First, Last>;
+    const Counting first, last;
+    comm::launch_threads(2, patience, [&](ThreadCommunicator& communicator) {
+      Cpu cpu;
+      const Model model(First(PipeEmbedding(small_vocabulary, 24, 0.2f), PipeLayer(), first),
+                        Last(last, PipeNorm()));
+      PipelineParallel<Model, PipeLoss<false>> strategy(
+          cpu, communicator,
+          parallel::Objective<Model, PipeLoss<false>>(model, nn::LabelSmoothing(0.1f), 5),
+          optim::Adam(), recipe_of(1, 8), Model::table(), recompute);
+      const auto batch = random_translations(16, 1);
+      (void)strategy.step(WordsBatch(batch), 0.002);
+    });
+    return std::pair(first.calls->load(), last.calls->load());
+  };
+  CHECK(forwards(Recompute::never) == std::pair(8, 8));
+  CHECK(forwards(Recompute::except_last) == std::pair(16, 8));
+  CHECK(forwards(Recompute::always) == std::pair(16, 16));
+}
+
 TEST_CASE("a stage that throws ends all stages, and its rank is named") {
   using First = nn::Sequential<PipeEmbedding, PipeLayer>;
-  using Model = Pipe<OneForwardOneBackward<8>, First, Failing, PipeNorm>;
+  using Model = Pipe<OneForwardOneBackward<8>, First, Counting, PipeNorm>;
   std::atomic<int> told = 0;
   const double begin = monotonic_seconds();
   try {
     comm::launch_threads(3, patience, [&](ThreadCommunicator& communicator) {
       Cpu cpu;
-      const Model model(First(PipeEmbedding(small_vocabulary, 24, 0.2f), PipeLayer()), {}, {});
+      const Model model(First(PipeEmbedding(small_vocabulary, 24, 0.2f), PipeLayer()),
+                        Counting{.fails_in = 3}, {});
       PipelineParallel<Model, PipeLoss<false>> strategy(
           cpu, communicator,
           parallel::Objective<Model, PipeLoss<false>>(model, nn::LabelSmoothing(0.1f), 5),

@@ -97,8 +97,9 @@ struct Measured {
   }
 };
 
-//! Hands on the first row of all.
-struct FirstRow {
+//! Hands on the first row, or all, as one sequence.
+template <bool all>
+struct OneSequence {
   template <class Self, class Visit>
   static constexpr void members(Self&, Visit&&) {}
   template <class D>
@@ -106,8 +107,8 @@ struct FirstRow {
   template <class D>
   [[nodiscard]] nn::Result<Rows<K, D>, Saved<D>> forward(nn::Context<D>& ctx,
                                                          const Rows<K, D>& x) const {
-    const std::vector<index_t> one{1};
-    return {{x.values.slice(0, 1), make_layout<D>(ctx.device(), one)}, {}};
+    const std::vector<index_t> lengths{all ? x.values.rows() : 1};
+    return {{x.values.slice(0, lengths[0]), make_layout<D>(ctx.device(), lengths)}, {}};
   }
   template <class D>
   [[nodiscard]] Rows<K, D> backward(nn::Context<D>&, Saved<D>&&, const Rows<K, D>& dy) const {
@@ -236,10 +237,13 @@ TEST_CASE(
   CHECK(alike(Pipe<Interleaved<2, 2>, Divide, Join>()) == std::vector<int>{1});
 }
 
-TEST_CASE("a stage before the last that changes the number of rows is refused") {
-  CHECK(error_of_ranks<Pipe<GPipe<2>, FirstRow, nn::Linear<K, C>>>() ==
+TEST_CASE("a stage before the last that changes the rows or their sequences is refused") {
+  CHECK(error_of_ranks<Pipe<GPipe<2>, OneSequence<false>, nn::Linear<K, C>>>() ==
         "rank 0: pipeline: stage 0 hands on (1, 3), and the next one expects "
         "(6, 3), as many rows as the micro-batch's input has");
+  CHECK(error_of_ranks<Pipe<GPipe<2>, OneSequence<true>, nn::Linear<K, C>>>() ==
+        "rank 0: pipeline: stage 0 hands on rows of other sequences than the micro-batch's input "
+        "has, and the next one would take them for those");
 }
 
 TEST_CASE("a stage's module is named that makes a number that is not finite") {

@@ -550,6 +550,13 @@ TEST_CASE("the module is named that makes a number that is not finite") {
           "update 1, rank 0: cpu:0: encoder.layers.1.feed_forward.outer: matmul_nt: c has inf at "
           "(0, 0) of (5, 24)");
   }
+  SECTION("by a weight that modules share") {
+    OneDevice one;
+    spoil(one.strategy, "source_embedding.weight", std::numeric_limits<float>::infinity());
+    CHECK_THAT(run(one.strategy, noam),
+               Catch::StartsWith("update 1, rank 0: source_embedding, or what shares its weight: "
+                                 "matmul_nt: c has "));
+  }
   SECTION("in the optimizer's update") {
     OneDevice one;
     CHECK(run(one.strategy, [](index_t) { return 1e39; }) ==

@@ -75,19 +75,14 @@ constexpr bool overlap(Range a, Range b) { return a.begin < b.end && b.begin < a
   return plan_buckets(layout.trained, layout.slots, layout.tied, sizes);
 }
 
-//! The buckets of some of a model's parameters, given as ascending ranges.
-//!
-//! **Errors.** ArgumentError if a block has parameters of two of the ranges.
+//! The buckets of some of a model's parameters, given as ascending ranges. No block has parameters
+//! of two of them, as StagePlaces sees to it.
 [[nodiscard]] inline std::vector<Bucket> plan_buckets_of_ranges(const nn::ParameterLayout& layout,
                                                                 std::span<const Range> ranges,
                                                                 BucketSizes sizes = {}) {
   std::vector<index_t> cuts;
   for (const Range range : ranges) {
     const Range blocks = ops::blocks_of(range);
-    if (!cuts.empty() && blocks.begin < cuts.back()) {
-      throw ArgumentError(text("a rank's stages are too small: parameters before and from ",
-                               range.begin, " on lie in one block of ", ops::block_size));
-    }
     cuts.push_back(blocks.begin);
     cuts.push_back(blocks.end);
   }

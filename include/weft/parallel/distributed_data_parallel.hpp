@@ -162,6 +162,8 @@ class DistributedDataParallel : public OverRanks<C> {
       runner_.evaluate(recipe_, evaluated_by(rank()), batch, state_.read_values().data(), losses,
                        rounded_values());
     });
+    // A report has that of its step.
+    if constexpr (shard == Shard::parameters) static_cast<void>(gather_->take_exposed_s());
     return total_over_ranks(*communicator_, *device_, losses, comm::Purpose::none,
                             GivenBatches(batch));
   }

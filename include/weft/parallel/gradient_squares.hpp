@@ -30,7 +30,7 @@ class GradientSquares {
     device.clear(sums_.data(), sums_.size() * index_t{sizeof(double)});
   }
 
-  //! Takes the blocks of a piece, which begins at a block's edge. `gradients` begins with the first
+  //! Takes the blocks of a piece, whole ones where it has a part. `gradients` begins with the first
   //! parameter's.
   void add(Range piece, const float* gradients) {
     if (piece.size() == 0) return;

@@ -192,7 +192,10 @@ class OverRanks {
   //! The first values of rank 0: other machines may round logarithms and cosines otherwise.
   template <class Objective>
   [[nodiscard]] std::vector<float> values_of_root(const Objective& objective, std::uint64_t seed) {
-    auto values = nn::initial_values(objective.layout(), seed, objective);
+    auto values = together([&] {
+      if (is_root()) return nn::initial_values(objective.layout(), seed, objective);
+      return std::vector<float>(static_cast<std::size_t>(objective.layout().values));
+    });
     comm::broadcast(*communicator_, std::span(values), 0, {"broadcast", "parameters"});
     return values;
   }

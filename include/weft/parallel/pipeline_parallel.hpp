@@ -60,6 +60,7 @@ namespace weft::parallel {
 //!
 //! **Memory.** For each parameter of its stages what `DistributedDataParallel` has over the
 //! replicas (`Shard::nothing` or `Shard::optimizer_state`); of activations what the schedule says.
+//! As it is made, each rank has the values of the whole model on the host.
 //! **Cost.** A stage's output and its gradient go over a link for each micro-batch. Weights that
 //! stages share, and the blocks of parameters that a cut divides, are exchanged once an update.
 //! **Source.** Huang et al. 2019; torch.distributed.pipelining.
@@ -190,6 +191,7 @@ class PipelineParallel : public OverRanks<C> {
           {.values = state_.values().data(), .weights = weights_.round(state_.values().data())},
           losses);
     });
+    static_cast<void>(runner_.take_exposed_s());  // a report has that of its step
     return total_over_ranks(*communicator_, *device_, losses, comm::Purpose::none,
                             GivenBatches(batch));
   }
@@ -327,22 +329,25 @@ class PipelineParallel : public OverRanks<C> {
   }
 
   //! Runs this replica's part of a batch, and returns whether it has one. `losses` has a place for
-  //! each of the recipe's micro-batches.
+  //! each of the recipe's micro-batches. Those without sequences are left out, and the others are
+  //! the first of the table: with gaps between them a schedule would hardly overlap.
   template <class B>
   bool run(const B& batch, const typename StageRunner<Objective, D, C>::Pass& pass,
            std::span<LossSum> losses) {
     using Part = decltype(batch.part(*device_, Range{}));
     const Range mine = share(recipe_.micro_batches, recipe_.lanes, replica());
-    std::vector<std::optional<Part>> parts(static_cast<std::size_t>(mine.size()));
-    bool has_part = false;
+    std::vector<Part> parts;
+    std::vector<std::size_t> places;  // of their losses
     for (index_t m = mine.begin; m < mine.end; ++m) {
       const Range range = share(batch.size(), recipe_.micro_batches, m);
       if (range.size() == 0) continue;
-      parts[static_cast<std::size_t>(m - mine.begin)] = batch.part(*device_, range);
-      has_part = true;
+      parts.push_back(batch.part(*device_, range));
+      places.push_back(static_cast<std::size_t>(m));
     }
-    runner_.run(table_, pass, parts, losses.subspan(static_cast<std::size_t>(mine.begin)));
-    return has_part;
+    std::vector<LossSum> found(parts.size());
+    runner_.run(table_, pass, parts, found);
+    for (std::size_t i = 0; i < found.size(); ++i) losses[places[i]] = found[i];
+    return !parts.empty();
   }
 
   template <class B>

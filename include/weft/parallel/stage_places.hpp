@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <weft/core/chunks.hpp>
+#include <weft/core/error.hpp>
 #include <weft/core/index.hpp>
 #include <weft/nn/parameter.hpp>
 #include <weft/nn/parameter_layout.hpp>
@@ -58,6 +59,8 @@ struct FindPlaces : nn::detail::Visitor {
 class StagePlaces {
  public:
   //! Of an objective on so many ranks.
+  //!
+  //! **Errors.** ArgumentError if a block has parameters of two stages that a rank has apart.
   template <class Objective>
   StagePlaces(const Objective& objective, int ranks) : layout_(&objective.layout()) {
     std::vector<detail::FindPlaces> found(static_cast<std::size_t>(ranks));
@@ -74,6 +77,7 @@ class StagePlaces {
       read_.push_back(detail::joined_ranges(std::move(rank.read)));
       slots_.push_back(std::move(rank.slots));
     }
+    expect_blocks();
   }
 
   [[nodiscard]] int ranks() const { return static_cast<int>(trained_.size()); }
@@ -160,6 +164,21 @@ class StagePlaces {
   }
 
  private:
+  void expect_blocks() const {
+    for (int rank = 0; rank < ranks(); ++rank) {
+      index_t end = 0;  // of the blocks before
+      for (const Range range : trained(rank)) {
+        const Range blocks = ops::blocks_of(range);
+        if (blocks.begin < end) {
+          throw ArgumentError(text("the stages of rank ", rank,
+                                   " are too small: parameters before ", "and from ", range.begin,
+                                   " on lie in one block of ", ops::block_size));
+        }
+        end = blocks.end;
+      }
+    }
+  }
+
   static std::size_t at(int rank) { return static_cast<std::size_t>(rank); }
 
   const nn::ParameterLayout* layout_;

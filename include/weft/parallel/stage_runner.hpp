@@ -38,7 +38,9 @@ namespace weft::parallel {
 //! Whether stages compute their forward again in the backward pass, instead of remembering it.
 enum class Recompute {
   never,
-  except_last,  //!< for all micro-batches but the last, whose backward comes soon
+  //! Where it saves memory: not for a micro-batch whose backward is the rank's next action, as it
+  //! is for the last one in torchgpipe's order, and for all in the last stage of 1F1B.
+  except_last,
   always,
 };
 
@@ -48,7 +50,9 @@ enum class Recompute {
 //! to end but the end of the batch. The last stage computes the loss with its forward.
 //!
 //! **Memory.** What the stages save of the micro-batches under way, or where they recompute, their
-//! inputs and what they save of one; values that were sent but not yet received.
+//! inputs and what they save of one; where the backward is split, of each whose gradients of
+//! weights are put off, the factors of their products, recomputed or not; values that were sent but
+//! not yet received.
 //! **Errors.** What a pass throws; a NotFiniteError says in which module.
 template <class Objective, class D, comm::Communicator C>
 class StageRunner {
@@ -77,40 +81,51 @@ class StageRunner {
   };
 
   //! Runs micro-batches 0 to `parts.size() - 1` of the table; parts[m] and losses[m] are
-  //! micro-batch m's, and a part without a batch is left out. The last rank fills `losses`.
+  //! micro-batch m's. The last rank fills `losses`.
   template <class MicroBatch>
-  void run(const TableView& table, const Pass& pass,
-           const std::vector<std::optional<MicroBatch>>& parts, std::span<LossSum> losses) try {
+  void run(const TableView& table, const Pass& pass, const std::vector<MicroBatch>& parts,
+           std::span<LossSum> losses) try {
     begin(table, pass, parts.size());
-    for (const Action action : table.of(rank())) {
+    const auto is_run = [&](Action action) {
+      return action.micro_batch() < std::ssize(parts) &&
+             (pass.gradients != nullptr || action.work() == Work::forward);
+    };
+    const auto order = table.of(rank());
+    const auto next_from = [&](auto at) { return std::find_if(at, order.end(), is_run); };
+    for (auto at = next_from(order.begin()), next = at; at != order.end(); at = next) {
+      next = next_from(at + 1);
+      const Action action = *at;
       const auto m = static_cast<std::size_t>(action.micro_batch());
-      if (m >= parts.size() || !parts[m]) continue;
-      if (pass.gradients == nullptr && action.work() != Work::forward) continue;
+      const bool turns_back = next != order.end() && next->work() == Work::backward &&
+                              next->stage() == action.stage() &&
+                              next->micro_batch() == action.micro_batch();
       const double begin_s = trace_ != nullptr ? monotonic_seconds() : 0.0;
       const double exposed_s = exposed_.seconds();
       const TraceSpan span(*device_, name_of(action.work()), action.micro_batch());
       in_stage(action.stage(), [&]<int stage>() {
         switch (action.work()) {
           case Work::forward:
-            return forward<stage>(action, *parts[m], losses[m]);
+            return forward<stage>(action, parts[m], losses[m], turns_back);
           case Work::backward:
-            return backward<stage>(action, *parts[m]);
+            return backward<stage>(action, parts[m]);
           case Work::weight_gradients:
             return put_off(action).run();
         }
       });
       if (trace_ != nullptr) {
+        device_->synchronize();
         trace_->push_back({action, begin_s, monotonic_seconds(), exposed_.seconds() - exposed_s});
       }
     }
-    for (Sent& sent : sent_) exposed_.wait(sent.transfer, *device_, "wait to send");
+    for (Sent& sent : sent_) wait(sent.transfer, "wait to send");
     sent_.clear();
     pass_ = {};  // gives the rounded weights back
   } catch (const ops::NotFiniteError& error) {
     rethrow_with_module(*objective_, error);
   }
 
-  //! Appends what is done from now on to a trace, or to none.
+  //! Appends what is done from now on to a trace, or to none. With one the host waits for the
+  //! device after each action.
   void record(Trace* trace) { trace_ = trace; }
 
   //! For what else goes between its ranks, after a pass: it is silent then.
@@ -130,6 +145,7 @@ class StageRunner {
   struct Store {
     typename Stage<stage>::template Saved<D> saved;
     nn::InputOf<Stage<stage>, D> input;  // to compute `saved` again
+    bool recomputes = false;
   };
   template <class Stages>
   struct StoresOf;
@@ -191,8 +207,9 @@ class StageRunner {
                                              action.stage())];
   }
 
+  //! `turns_back`: this micro-batch's backward is this rank's next action.
   template <int stage, class MicroBatch>
-  void forward(Action action, const MicroBatch& part, LossSum& loss) {
+  void forward(Action action, const MicroBatch& part, LossSum& loss, bool turns_back) {
     const auto m = static_cast<std::size_t>(action.micro_batch());
     auto ctx = context();
     auto x = [&] {
@@ -205,7 +222,9 @@ class StageRunner {
     auto [y, saved] = objective_->model().template stage<stage>().forward(ctx, x);
     if (ctx.training()) {
       Store<stage>& store = std::get<stage>(stores_)[m];
-      if (recomputes(m)) {
+      store.recomputes =
+          recompute_ == Recompute::always || (recompute_ == Recompute::except_last && !turns_back);
+      if (store.recomputes) {
         store.input = std::move(x);
         saved = {};
       } else {
@@ -236,18 +255,13 @@ class StageRunner {
     if (table_.splits_backward) ctx.put_off_gradients(put_off(action));
     Store<stage> store = std::exchange(std::get<stage>(stores_)[m], {});
     const auto& layers = objective_->model().template stage<stage>();
-    if (recomputes(m)) store.saved = layers.forward(ctx, std::exchange(store.input, {})).saved;
+    if (store.recomputes) store.saved = layers.forward(ctx, std::exchange(store.input, {})).saved;
     if constexpr (stage == 0) {
       static_cast<void>(layers.backward(ctx, std::move(store.saved), dy));
     } else {
       const auto dx = layers.backward(ctx, std::move(store.saved), dy);
       hand_on<std::remove_cvref_t<decltype(dx)>>(action, dx, part);
     }
-  }
-
-  [[nodiscard]] bool recomputes(std::size_t micro_batch) const {
-    if (recompute_ == Recompute::except_last) return micro_batch + 1 < losses_.size();
-    return recompute_ == Recompute::always;
   }
 
   //! What an action computed goes to the stage that waits for it.
@@ -260,6 +274,13 @@ class StageRunner {
       throw ShapeError(text("pipeline: stage ", action.stage(), " hands on ", arrays[i].shape(),
                             ", and the next one expects ", shapes[i],
                             ", as many rows as the micro-batch's input has"));
+    }
+    if constexpr (requires { value.layout; }) {
+      if (value.layout != nullptr && value.layout != detail::layout_of(part.input)) {
+        throw ShapeError(text("pipeline: stage ", action.stage(),
+                              " hands on rows of other sequences than the micro-batch's input has, "
+                              "and the next one would take them for those"));
+      }
     }
     while (!sent_.empty() && sent_.front().transfer.done()) sent_.pop_front();
     const Action taker = consumer(action);
@@ -294,13 +315,20 @@ class StageRunner {
           comm::receive_from(from, arrays[i].data(), arrays[i].size())};
       try {
         link(action).post(messages, purpose(action), received_);
-        exposed_.wait(received_, *device_, "wait for micro-batch", action.micro_batch());
+        wait(received_, "wait for micro-batch", action.micro_batch());
       } catch (...) {
         received_ = {};  // before the memory goes
         throw;
       }
     }
     return StageValue<Value>::of(std::move(arrays), part.input);
+  }
+
+  //! Over NCCL a transfer begins when the device has done what was queued before, and that is no
+  //! waiting for another rank.
+  void wait(typename DeviceC::Transfer& transfer, const char* what, index_t number = -1) {
+    device_->synchronize();
+    exposed_.wait(transfer, *device_, what, number);
   }
 
   //! What goes to a stage of the same rank.

@@ -38,7 +38,7 @@ namespace weft::parallel {
 //! What a run is made of between two updates: values, the optimizer's buffers, and counters.
 //!
 //! The optimizer's buffers cover the parameters that are `owned`, piece behind piece: all of them,
-//! or a shard. Pieces begin at the edges of blocks.
+//! or a shard, or a pipeline's stages. Pieces ascend, and begin anywhere.
 template <class Optimizer, class D>
 class TrainingState {
  public:
@@ -54,7 +54,7 @@ class TrainingState {
       : TrainingState(device, layout, values, optimizer, loss_scale,
                       std::vector<Range>{{0, layout.trained}}) {}
 
-  //! Of the parameters in `owned` alone, which begin at the edges of blocks. Only the values in
+  //! Of the parameters in `owned` alone. Only the values in
   //! `present` have memory, unless all are to have it; others can be committed and discarded.
   TrainingState(D& device, const nn::ParameterLayout& layout, std::span<const float> values,
                 const Optimizer& optimizer, const optim::LossScale& loss_scale,

@@ -52,7 +52,8 @@ namespace detail {
 //! When all has ended, or `no_end`, if some rank waits for what comes only after it. Micro-batches
 //! from `micro_batches` on are left out, as in a short batch.
 //!
-//! **Shapes.** ends: at the action's place, `table.places()` in all; `no_end` for what did not run.
+//! **Shapes.** ends: at the action's place, `table.places()` in all; `no_end` for what waits for
+//! ever, and for what is left out the end of what comes before it.
 [[nodiscard]] constexpr int simulate(const TableView& table, const Costs& costs, int micro_batches,
                                      std::span<int> ends, std::span<int> next_of_rank) {
   for (int& end : ends) end = no_end;

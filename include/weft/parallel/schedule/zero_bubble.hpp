@@ -14,7 +14,8 @@ namespace weft::parallel {
 //! the others have what they wait for.
 //!
 //! **Memory.** On every rank the activations of min(M, P) micro-batches, until their weight
-//! gradients are there; of min(M, P - r) until their backward is.
+//! gradients are there; of min(M, P - r) until their backward is. Of up to r micro-batches also the
+//! gradients of products' outputs, which those of weights are made from.
 //! **Cost.** (P - 1)(F + B) - (min(M, P) - 1) min(F, B, W) in which a rank does nothing, for a
 //! stage that takes F, B and W a micro-batch.
 //! **Source.** Qi et al. 2023 (ZB-H1).
