@@ -76,7 +76,7 @@ void add_train(CLI::App& app, TrainOptions& o, bool has_stages) {
       ->group(order);
   if (has_stages) {
     app.add_option("--recompute", o.recompute,
-                   "Stages keep only their inputs: never, except-last (where it saves nothing), always")
+                   "Stages keep only their inputs: never, except-last (where it saves memory), always")
         ->transform(CLI::CheckedTransformer(recomputes).description("never, except-last, always"))
         ->default_str("never")
         ->group(order);
