@@ -72,7 +72,9 @@ struct StepReport {
   LossSum loss;                //!< over the whole batch
   double gradient_norm = 0.0;  //!< of the mean gradient, unscaled and before clipping
   bool skipped = false;  //!< nothing was changed: the gradient was not finite, or no label counted
-  double exposed_s = 0.0;  //!< seconds that this rank did nothing but wait for others
+  //! Seconds that this rank did nothing but wait for others. With DistributedDataParallel over NCCL
+  //! the host waits for its own GPU in the same place, so that is in it.
+  double exposed_s = 0.0;
 };
 
 //! A batch that strategies can cut: `size()` sequences, and `part(device, range)`, the micro-batch
